@@ -1,4 +1,4 @@
-# `make` alone lists what there is.
+# `make` without a target lists the targets.
 
 SWIFT ?= swift
 PREFIX ?= /usr/local
@@ -8,16 +8,16 @@ export SWIFT PREFIX DESTDIR PLUGINDIR
 .DEFAULT_GOAL := help
 .PHONY: help deps build demo test test-hardware sanitize soak install uninstall bench format lint clean
 
-help: ## What there is to make
+help: ## List the targets
 	@awk -F ': *## *' '/^[a-z-]+:.*## / {sub(/:.*/, "", $$1); printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
-deps: ## Install what building, running and testing need (apt, through sudo when not root)
+deps: ## Install missing packages (apt, through sudo if not root)
 	@scripts/deps build test
 
-build: ## Build the command line and the plugin in release mode
+build: ## Build the program and the plugin in release mode
 	@$(SWIFT) build -c release
 
-demo: ## Run a video file through a pre-processor to raw frames and a contact sheet
+demo: ## Turn a video file into raw frames and a contact sheet
 	@scripts/deps build
 	@scripts/demo
 
@@ -25,7 +25,7 @@ test: ## Run all tests
 	@scripts/deps build test
 	@scripts/test debug
 
-test-hardware: ## Run the checks against a kernel's cameras and sound cards, in a virtual machine
+test-hardware: ## Test with cameras and sound cards in a virtual machine
 	@scripts/test-hardware
 
 sanitize: ## Run the tests under Thread and Address Sanitizer (slow)
@@ -33,25 +33,25 @@ sanitize: ## Run the tests under Thread and Address Sanitizer (slow)
 	@scripts/sanitize thread-all
 	@scripts/sanitize address-all
 
-install: ## Install under PREFIX=/usr/local, with the Swift libraries that it needs (PLUGINDIR= to move the plugin)
+install: ## Install under PREFIX=/usr/local (plugin under PLUGINDIR=)
 	@scripts/install
 
-uninstall: ## Remove what `make install` put under PREFIX
+uninstall: ## Remove the files that `make install` installed
 	@scripts/install --remove
 
-soak: ## All tests in release mode, fuzzed senders, half an hour of a drifting clock, ten unplug cycles, a long call
+soak: ## Run the tests that take too long for CI (see scripts/soak)
 	@scripts/deps build test
 	@scripts/soak
 
-bench: ## Run the benchmarks (needs Linux's valgrind)
+bench: ## Run the benchmarks (with valgrind, on Linux)
 	@scripts/deps build bench
 	@$(SWIFT) run -c release --package-path Benchmarks mediagraph-bench all
 
 format: ## Format all Swift code in place
 	@$(SWIFT) format --in-place --parallel --recursive $$(scripts/swift-sources)
 
-lint: ## Check formatting, C for warnings, and shell scripts where shellcheck is installed
+lint: ## Check the formatting of Swift, and C and shell for warnings
 	@scripts/lint
 
-clean: ## Remove everything that was built
+clean: ## Remove all build products
 	rm -rf .build demo Benchmarks/.build Examples/*/.build

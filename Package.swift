@@ -1,18 +1,19 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// `~Escapable` borrowed frames need lifetime dependencies; clients of the package need no flag.
+/// `~Escapable` borrowed frames need lifetime dependencies. Clients of the package don't need this flag.
 let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
-/// In release mode too: it is what they test that is to be optimized, and they are most of what is compiled.
+/// Compiles tests without optimization, in release mode too: only the code that they test needs optimization, and the
+/// tests are most of the code that is compiled.
 let unoptimized: [SwiftSetting] = [
     .unsafeFlags(
         ["-Onone", "-no-whole-module-optimization", "-enable-batch-mode", "-j2"], .when(configuration: .release))
 ]
 
-/// Optimized in debug builds too: tests call it for loops over samples and pixels.
+/// Optimizes helpers in debug builds too: tests call them for loops over samples and pixels.
 let optimized: [SwiftSetting] = [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
-/// What scripts/sanitize leaves out isn't compiled for it either.
+/// Tests that scripts/sanitize skips aren't compiled for it either.
 let isSanitized = Context.environment["MEDIAGRAPH_SANITIZED"] != nil
 let notSanitized = [
     "Audio/SpeakerMixTests.swift", "Audio/SyncTests.swift", "CompileFail", "Description", "Handlers/PictureTests.swift",

@@ -9,7 +9,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     ],
     targets: [
-        // For the C alone, which shares no header and no flag with the product.
+        // For the C side only, so that it shares no header and no flag with the product.
         .systemLibrary(
             name: "PlainGStreamer",
             pkgConfig: "gstreamer-app-1.0",
@@ -27,7 +27,7 @@ let package = Package(
                 .product(name: "MediaGraph", package: "MediaGraph"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            // valgrind 3.19 gives up on clang's DWARF 5; names of functions stay.
+            // valgrind 3.19 can't read clang's DWARF 5. Function names are kept.
             linkerSettings: [.unsafeFlags(["-Xlinker", "--strip-debug"])]
         ),
     ],

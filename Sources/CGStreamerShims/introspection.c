@@ -20,7 +20,7 @@ CGstValueKind cgst_param_spec_kind(GParamSpec *spec) {
     return CGST_VALUE_OTHER;
 }
 
-// Each numeric GParamSpec is a struct of its own with the same three fields.
+// Each numeric GParamSpec is a different struct with the same three fields.
 #define FOR_EACH_INTEGER(X)                   \
     X(CHAR, Char, schar, gint64, "%" G_GINT64_FORMAT)   \
     X(UCHAR, UChar, uchar, guint64, "%" G_GUINT64_FORMAT) \

@@ -21,7 +21,7 @@ void cgst_debug_log(GstDebugCategory *category, GstDebugLevel level, const char 
 GstElement *cgst_parse_launch(const char *description, GError **error) {
     GError *problem = NULL;
     GstElement *element = gst_parse_launch_full(description, NULL, GST_PARSE_FLAG_FATAL_ERRORS, &problem);
-    // Any GError is an error, even beside a half-built pipeline.
+    // GStreamer may return a half-built pipeline together with a GError.
     if (problem != NULL) {
         if (element != NULL) gst_object_unref(gst_object_ref_sink(element));
         g_propagate_error(error, problem);
@@ -30,7 +30,7 @@ GstElement *cgst_parse_launch(const char *description, GError **error) {
     return element;
 }
 
-// GObject's own int and uint64 properties validate by changing the value. These sub-types leave it alone.
+// GObject's own int and uint64 properties change invalid values. These subtypes accept them unchanged.
 static gboolean leave_as_is(GParamSpec *spec, GValue *value) {
     (void)spec;
     (void)value;
@@ -43,7 +43,7 @@ static void ranged_class_init(gpointer klass, gpointer data) {
 }
 
 static GType ranged_type(GType parent, const char *name) {
-    // Several copies of this code may live in one process: the first one registers.
+    // Several copies of this code may exist in one process. The first one registers the type.
     GType type = g_type_from_name(name);
     if (type != 0) return type;
     GTypeQuery query;
@@ -87,7 +87,7 @@ CGstPoolShare *cgst_pool_share(GstBufferPool *pool) {
     gst_buffer_pool_config_get_params(configuration, NULL, NULL, NULL, &bound);
     gst_structure_free(configuration);
     CGstPoolShare *made = g_new0(CGstPoolShare, 1);
-    // Upstream fills one while another is delivered: these two are never kept.
+    // Two buffers are never retained: upstream fills one while another is delivered.
     made->limit = bound == 0 ? 0 : bound > 2 ? (gint)bound - 2 : -1;
     GST_OBJECT_LOCK(pool);
     share = g_object_get_qdata(G_OBJECT(pool), quark);

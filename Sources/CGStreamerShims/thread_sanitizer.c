@@ -1,8 +1,8 @@
-// What Thread Sanitizer must be told, in builds with it only.
+// Annotations for Thread Sanitizer, in builds with it only.
 //
-// It sees synchronisation that goes through pthreads or through code that it instruments. GLib's mutexes and conditions
-// are futexes, and the slow half of Swift's Mutex lies in a library that isn't instrumented: everything that they guard
-// would be reported. So these functions stand before the real ones, and tell.
+// Thread Sanitizer sees synchronization by pthreads and by instrumented code. GLib's mutexes and conditions are
+// futexes, and the slow path of Swift's Mutex is in a library that isn't instrumented, so everything that they protect
+// would be reported as a race. These functions replace the real ones, call them, and report the synchronization.
 #if __has_feature(thread_sanitizer)
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -11,10 +11,10 @@
 #include <stdbool.h>
 #include <sanitizer/tsan_interface.h>
 
-// Not instrumented themselves: `real` gets the same value from every thread.
+// The replacements aren't instrumented: the unsynchronized `real` gets the same value on every thread.
 #pragma clang attribute push(__attribute__((no_sanitize("thread"))), apply_to = function)
 
-// The function of this name in the next library.
+// Looks up the replaced function in the next library.
 #define REAL(name) \
     static __typeof__(&name) real; \
     if (!real) real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
@@ -53,7 +53,7 @@ gboolean g_cond_wait_until(GCond *condition, GMutex *mutex, gint64 end_time) {
     return signalled;
 }
 
-// Synchronization.Mutex on Linux, where its fast path (which is inlined, and seen) fails.
+// The slow path of Synchronization.Mutex on Linux. The fast path is inlined, so Thread Sanitizer sees it.
 #define SWIFT __attribute__((swiftcall))
 #define SWIFT_SELF __attribute__((swift_context))
 #define SWIFT_LOCK "$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF"
@@ -83,7 +83,7 @@ SWIFT void cgst_swift_unlock(SWIFT_SELF void *mutex) {
     real(mutex);
 }
 
-// Who lets go of a buffer has done with it: it may be the next one's, by its pool.
+// Unreferencing a buffer ends its use; its pool may then hand it to another thread.
 void gst_mini_object_unref(GstMiniObject *object) {
     REAL(gst_mini_object_unref);
     __tsan_release(object);

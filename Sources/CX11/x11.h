@@ -1,6 +1,7 @@
 #pragma once
 
-// Of Xlib.h: what a handler of errors is shown. libX11 is loaded at run time, where an element has need of it.
+// XErrorEvent of Xlib.h, which error handlers receive. Declared here because libX11 is loaded at run time, and only if
+// an element needs it.
 typedef struct {
     int type;
     void *display;

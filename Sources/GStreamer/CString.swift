@@ -1,6 +1,6 @@
 import CGStreamer
 
-/// Takes over a string that GLib allocated.
+/// Copies a string that GLib allocated, and frees it; `nil` for `NULL`.
 package func takeString(_ string: UnsafeMutablePointer<CChar>?) -> String? {
     guard let string else { return nil }
     defer { g_free(string) }
@@ -11,11 +11,15 @@ package func takeString(_ string: UnsafeMutablePointer<CChar>?) -> String? {
 public struct GLibError: Error, Sendable, CustomStringConvertible {
     /// The error domain's name, such as "gst_parse_error".
     public let domain: String
+    /// The error's number within its domain.
     public let code: Int
+    /// A description for people.
     public let message: String
 
+    /// The message, without domain and code.
     public var description: String { message }
 
+    /// Creates an error that GLib didn't report.
     public init(domain: String, code: Int, message: String) {
         self.domain = domain
         self.code = code
@@ -28,7 +32,7 @@ public struct GLibError: Error, Sendable, CustomStringConvertible {
         message = String(cString: error.pointee.message)
     }
 
-    /// Takes over `error` and frees it.
+    /// Copies `error`, and frees it.
     package init(taking error: UnsafeMutablePointer<GError>) {
         self.init(copying: error)
         g_error_free(error)

@@ -1,8 +1,8 @@
 import CGStreamer
 
-/// A digest of bytes that come piece by piece (GLib's `GChecksum`).
-public final class Checksum {
-    public enum Algorithm: Sendable {
+/// A digest of bytes that are added piece by piece (GLib's `GChecksum`). Not safe for several threads at once.
+package final class Checksum {
+    package enum Algorithm: Sendable {
         case md5, sha256
 
         fileprivate var raw: GChecksumType { self == .md5 ? G_CHECKSUM_MD5 : G_CHECKSUM_SHA256 }
@@ -10,19 +10,19 @@ public final class Checksum {
 
     private let raw: OpaquePointer
 
-    public init(_ algorithm: Algorithm) {
-        guard let raw = g_checksum_new(algorithm.raw) else { preconditionFailure("GLib knows MD5 and SHA-256") }
+    package init(_ algorithm: Algorithm) {
+        guard let raw = g_checksum_new(algorithm.raw) else { preconditionFailure("GLib lacks this checksum") }
         self.raw = raw
     }
 
     deinit { g_checksum_free(raw) }
 
-    public func update(_ bytes: Span<UInt8>) {
+    package func update(_ bytes: Span<UInt8>) {
         bytes.withUnsafeBufferPointer { g_checksum_update(raw, $0.baseAddress, gssize($0.count)) }
     }
 
-    /// The digest in hexadecimal of everything since the last call; then it starts anew.
-    public func finish() -> String {
+    /// Returns the digest of the bytes added since the last call, in hexadecimal, and starts a new digest.
+    package func finish() -> String {
         defer { g_checksum_reset(raw) }
         return String(cString: g_checksum_get_string(raw))
     }

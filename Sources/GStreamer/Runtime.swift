@@ -1,8 +1,8 @@
 import CGStreamer
 
-/// The GStreamer library of this process.
+/// The GStreamer library in this process.
 public enum GStreamerRuntime {
-    /// Initialises GStreamer once; later calls cost a flag. Any thread.
+    /// Initialises GStreamer. Only the first call does anything; later calls just test a flag. Call it from any thread.
     public static func initialize() {
         _ = initialized
     }
@@ -11,7 +11,7 @@ public enum GStreamerRuntime {
         gst_init(nil, nil)
     }()
 
-    /// The version of the library that runs, such as "1.22.0".
+    /// The version of the library that is loaded, such as "1.22.0".
     public static var version: String {
         var major: UInt32 = 0
         var minor: UInt32 = 0
@@ -21,7 +21,8 @@ public enum GStreamerRuntime {
         return "\(major).\(minor).\(micro)"
     }
 
-    /// Frees what GStreamer holds, so that the `leaks` tracer reports. Nothing of GStreamer may be used afterwards.
+    /// Frees GStreamer's own resources, which makes the `leaks` tracer print its report. Don't use GStreamer
+    /// afterwards.
     public static func deinitialize() {
         gst_deinit()
     }

@@ -1,16 +1,26 @@
 import CGStreamer
 
-/// A mutex with a condition, for threads that GStreamer owns and that may block. Never wait on one from a Swift task.
-public final class BlockingMonitor<State>: @unchecked Sendable {
-    // `@unchecked Sendable`: `state` is touched only between lock and unlock of `mutex`, which is also why it needs no
-    // dynamic check of exclusive access: it lies behind a pointer.
+/// A state protected by a mutex, with a condition that threads can wait for.
+///
+/// As strict as `Mutex`: the closures receive the state as `inout sending` and return their results as `sending`, so
+/// that no reference to a part of the state can leave the lock, and no reference that the caller keeps can enter it.
+///
+/// Only threads that may block can use it, such as GStreamer's streaming threads. Never wait for it in a Swift task.
+@usableFromInline
+package final class BlockingMonitor<State>: @unchecked Sendable {
+    // `@unchecked Sendable`: the pointers are constant; `state` and `waiting` are accessed only while `mutex` is
+    // locked. `State` needn't be `Sendable`: `init` takes the state as `sending`, and the closures of `withLock` and
+    // `wait` take it as `inout sending` and return `sending` results. So the state shares no references with the code
+    // outside of the lock, as in `Mutex`. The state lies behind a pointer, so Swift doesn't check exclusive access at
+    // run time; the lock ensures it.
     @usableFromInline let mutex: UnsafeMutablePointer<GMutex>
     @usableFromInline let condition: UnsafeMutablePointer<GCond>
     @usableFromInline let state: UnsafeMutablePointer<State>
-    /// How many threads wait: nobody is woken, which is a system call, where nobody waits.
+    /// How many threads wait. Waking is a system call, so it is skipped if there are none.
     @usableFromInline let waiting: UnsafeMutablePointer<Int>
 
-    public init(_ state: sending State) {
+    /// Creates a monitor that owns `state`.
+    package init(_ state: sending State) {
         self.state = .allocate(capacity: 1)
         self.state.initialize(to: state)
         waiting = .allocate(capacity: 1)
@@ -31,11 +41,18 @@ public final class BlockingMonitor<State>: @unchecked Sendable {
         waiting.deallocate()
     }
 
-    /// Runs `body` alone; `wakes` says whether waiting threads look again afterwards.
+    /// Runs `body` with the lock held, and returns its result. Blocks while another thread holds the lock.
+    ///
+    /// The lock isn't recursive: `body` must not use the same monitor.
+    ///
+    /// - Parameters:
+    ///   - wakes: whether waiting threads are woken afterwards, to run their own closures again. They aren't if `body`
+    ///     throws.
+    ///   - body: reads and changes the state.
     @inlinable
-    public func withLock<R, Failure: Error>(
-        wakes: Bool = true, _ body: (inout State) throws(Failure) -> R
-    ) throws(Failure) -> R {
+    package func withLock<R, Failure: Error>(
+        wakes: Bool = true, _ body: (inout sending State) throws(Failure) -> sending R
+    ) throws(Failure) -> sending R {
         g_mutex_lock(mutex)
         defer { g_mutex_unlock(mutex) }
         let result = try body(&state.pointee)
@@ -43,16 +60,25 @@ public final class BlockingMonitor<State>: @unchecked Sendable {
         return result
     }
 
-    /// Waits until `body` gives a value. With a timeout in microseconds, `nil` when it has run out.
+    /// Blocks until `body` returns a value, and returns that value.
+    ///
+    /// `body` runs with the lock held: at once, and again each time that another thread wakes this one. When it has
+    /// returned a value, the other waiting threads are woken.
+    ///
+    /// - Parameters:
+    ///   - microseconds: how long to wait at most; `nil` is without a limit. When this time is over, `body` runs once
+    ///     more, and if it still returns `nil`, so does this method.
+    ///   - body: reads and changes the state, and returns a value when the wait is over.
     @inlinable
-    public func wait<R>(timeout microseconds: Int64? = nil, _ body: (inout State) -> R?) -> R? {
+    package func wait<R>(timeout microseconds: Int64? = nil, _ body: (inout sending State) -> sending R?) -> sending R?
+    {
         g_mutex_lock(mutex)
         defer { g_mutex_unlock(mutex) }
         if let result = body(&state.pointee) {
             if waiting.pointee > 0 { g_cond_broadcast(condition) }
             return result
         }
-        // The clock is asked only by those who wait.
+        // Read the clock only if this thread has to wait.
         let deadline = microseconds.map { g_get_monotonic_time() + gint64($0) }
         waiting.pointee += 1
         defer { waiting.pointee -= 1 }
@@ -70,13 +96,15 @@ public final class BlockingMonitor<State>: @unchecked Sendable {
     }
 }
 
-/// An operating system's thread, for work that blocks.
-public final class NativeThread: @unchecked Sendable {
-    // `@unchecked Sendable`: the pointer is constant and joined once, by `join`.
+/// A thread of the operating system, for work that blocks.
+package final class NativeThread: @unchecked Sendable {
+    // `@unchecked Sendable`: the pointer is constant, and callers release it once, with `join` or `detach`.
     private let raw: UnsafeMutablePointer<GThread>
 
-    /// Starts at once. `name` is cut to 15 characters by the system.
-    public init(_ name: String, _ body: @escaping @Sendable () -> Void) {
+    /// Starts a thread that runs `body`. The system shows the first 15 characters of `name`.
+    ///
+    /// Call either ``join()`` or ``detach()``, once, to release the thread.
+    package init(_ name: String, _ body: @escaping @Sendable () -> Void) {
         let box = Unmanaged.passRetained(Body(body)).toOpaque()
         raw = g_thread_new(
             name,
@@ -91,28 +119,29 @@ public final class NativeThread: @unchecked Sendable {
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    public var isCurrent: Bool { g_thread_self() == raw }
+    /// Whether the caller runs on this thread.
+    package var isCurrent: Bool { g_thread_self() == raw }
 
-    /// Lets it run to its end by itself. Instead of `join`, once.
-    public func detach() { g_thread_unref(raw) }
+    /// Releases the thread, which goes on by itself. Call it once, instead of ``join()``.
+    package func detach() { g_thread_unref(raw) }
 
-    /// Waits for its end; on the thread itself it only lets go. Call once.
-    public func join() {
+    /// Waits until the thread ends, and releases it. On the thread itself it releases without waiting. Call it once.
+    package func join() {
         if isCurrent { g_thread_unref(raw) } else { g_thread_join(raw) }
     }
 }
 
-/// The system's monotonic clock in nanoseconds: cheap enough for each frame.
+/// Returns the time of the system's monotonic clock in nanoseconds. Cheap enough to be called for each frame.
 @inlinable
-public func monotonicNanoseconds() -> UInt64 { UInt64(gst_util_get_timestamp()) }
+package func monotonicNanoseconds() -> UInt64 { UInt64(gst_util_get_timestamp()) }
 
-/// A number for the thread that calls, as long as it lives.
+/// Returns a number that identifies the calling thread for as long as the thread lives.
 @inlinable
-public func currentThread() -> UInt { UInt(pthread_self()) }
+package func currentThreadID() -> UInt { UInt(pthread_self()) }
 
-/// Wall clock, Unix nanoseconds.
+/// Returns the wall-clock time in nanoseconds since 1970 (UTC), with a resolution of one microsecond.
 @inlinable
-public func wallClockNanoseconds() -> UInt64 { UInt64(g_get_real_time()) * 1000 }
+package func wallClockNanoseconds() -> UInt64 { UInt64(g_get_real_time()) * 1000 }
 
-/// A millisecond, for a thread of one's own that looks again and again. Never in a Swift task.
-public func sleepBriefly() { g_usleep(1000) }
+/// Sleeps for a millisecond: for a thread that polls. Never call it in a Swift task.
+package func sleepBriefly() { g_usleep(1000) }

@@ -3,16 +3,17 @@ import Foundation
 import GStreamer
 import MediaGraph
 
-// What GST_PLUGIN_DEFINE expands to in C, in Swift: GStreamer looks up `gst_plugin_<file name>_get_desc` in
-// libgst<file name>.so.
+// The Swift equivalent of the C macro GST_PLUGIN_DEFINE. GStreamer looks up `gst_plugin_<name>_get_desc` in
+// libgst<name>.so.
 
-/// Kept for the life of the process, as GStreamer requires. `@unchecked Sendable`: never written after it is made.
+/// The plugin's description, which GStreamer requires to live as long as the process. `@unchecked Sendable`: never
+/// written after it is made.
 private struct Descriptor: @unchecked Sendable {
     let raw: UnsafePointer<GstPluginDesc>
 }
 
 private let descriptor: Descriptor = {
-    /// C strings that live for ever.
+    /// Returns a C string that lives as long as the process.
     func constant(_ text: StaticString) -> UnsafePointer<CChar> {
         UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)
     }
@@ -24,7 +25,7 @@ private let descriptor: Descriptor = {
     description.description = constant("Conferencing SDKs' raw media callbacks as elements")
     description.plugin_init = { plugin in initialize(plugin!) ? 1 : 0 }
     description.version = constant("0.1.0")
-    // "MIT" alone is unknown to GStreamer.
+    // GStreamer doesn't know "MIT" alone.
     description.license = constant("MIT/X11")
     description.source = constant("mediagraph")
     description.package = constant("MediaGraph")
@@ -33,11 +34,11 @@ private let descriptor: Descriptor = {
     return Descriptor(raw: UnsafePointer(raw))
 }()
 
-/// What GStreamer looks up in the plugin's file (`GstPluginDesc`).
+/// Returns the plugin's `GstPluginDesc`. GStreamer looks up this symbol in the plugin's file.
 @c(gst_plugin_mediagraph_get_desc)
 public func pluginDescriptor() -> UnsafePointer<GstPluginDesc> { descriptor.raw }
 
-/// On standard error: a debug category nobody has switched on would hide it.
+/// Logs a warning, and also prints it on standard error, because the debug category is off by default.
 private func warn(_ text: String) {
     log.log(.warning, nil, text)
     FileHandle.standardError.write(Data("mediagraph: \(text)\n".utf8))
@@ -55,7 +56,8 @@ private func initialize(_ plugin: OpaquePointer) -> Bool {
     do {
         try HandlerRegistry.shared.loadFromEnvironment()
     } catch {
-        // The nodes work without it; whoever names one of its handlers is told what there is.
+        // The nodes work without these handlers. A description that names one gets an error that lists the available
+        // ones.
         warn("MEDIAGRAPH_HANDLERS: \(error)")
     }
     return true

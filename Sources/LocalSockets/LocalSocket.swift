@@ -1,10 +1,10 @@
 import CGIO
 import Foundation
 
-/// Messages between processes of one machine, each whole or not at all, in order, some with a file (a Unix socket of
-/// type SEQPACKET).
+/// A Unix socket of type SEQPACKET, which passes messages between processes of one machine. Messages arrive whole and
+/// in order, and may have a file descriptor attached.
 ///
-/// `@unchecked Sendable`: a GSocket is safe from any thread.
+/// `@unchecked Sendable`: a GSocket may be used on any thread.
 package final class LocalSocket: @unchecked Sendable {
     private let raw: UnsafeMutablePointer<GSocket>
     private let end = g_cancellable_new()!
@@ -15,22 +15,23 @@ package final class LocalSocket: @unchecked Sendable {
         fileprivate init(_ description: String) { self.description = description }
 
         fileprivate init(_ error: UnsafeMutablePointer<GError>?) {
-            description = error.map { String(cString: $0.pointee.message) } ?? "unknown"
+            description = error.map { String(cString: $0.pointee.message) } ?? "unknown error"
             free(error)
         }
     }
 
     package enum Outcome: Sendable {
         case sent
-        /// The other side doesn't read.
+        /// The peer doesn't read, and the socket's buffer is full.
         case full
+        /// The peer, or this side, has closed the connection.
         case closed
     }
 
-    /// In bytes: `sockaddr_un` has no room for more.
+    /// The longest path of a socket in bytes, which is the size of `sockaddr_un.sun_path` without the terminating zero.
     package static let longestPath = 107
 
-    /// The longest message.
+    /// The longest message in bytes.
     private static let limit = 1 << 16
 
     private init(taking raw: UnsafeMutablePointer<GSocket>) {
@@ -56,7 +57,7 @@ package final class LocalSocket: @unchecked Sendable {
         g_unix_socket_address_new(path)
     }
 
-    /// Waits for others at this path, which must be free.
+    /// Creates a listening socket at this path, where no file may exist.
     package static func listening(at path: String) throws(Failure) -> LocalSocket {
         let socket = try make()
         let address = address(path)
@@ -68,7 +69,7 @@ package final class LocalSocket: @unchecked Sendable {
         return socket
     }
 
-    /// Throws at once where nobody listens, and where who listens is another user of the machine.
+    /// Connects to the socket at a path. Throws at once if no process listens there, or if it belongs to another user.
     package static func connected(to path: String) throws(Failure) -> LocalSocket {
         let socket = try make()
         let address = address(path)
@@ -80,8 +81,8 @@ package final class LocalSocket: @unchecked Sendable {
             "the socket belongs to another user of this machine (uid \(owner); this process has uid \(geteuid()))")
     }
 
-    /// The number of the user at the other end, where that is another than this process's (SO_PEERCRED: the system's word, not
-    /// the peer's). The greatest number where the system doesn't say.
+    /// The user ID of the peer if it differs from this process's, otherwise `nil`. It comes from the kernel
+    /// (SO_PEERCRED), not from the peer. If the kernel doesn't provide it, the highest number.
     private var otherUser: uid_t? {
         guard let credentials = g_socket_get_credentials(raw, nil) else { return .max }
         defer { g_object_unref(UnsafeMutableRawPointer(credentials)) }
@@ -89,13 +90,15 @@ package final class LocalSocket: @unchecked Sendable {
         return user == geteuid() ? nil : user
     }
 
-    /// True when whoever had a socket at this path is gone. Nobody is disturbed: a socket of another kind is refused by one that
-    /// somebody has for its kind (EPROTOTYPE), whether or not it listens, or has room for more.
+    /// Whether the process that created the socket at this path has ended. The check doesn't disturb a running process:
+    /// it connects with another socket type, which a socket in use refuses with another error (EPROTOTYPE), whether or
+    /// not it listens and has room for connections.
     ///
-    /// - Parameter isStream: whether it is a stream's, as those of X and sound servers, and not one of these here.
+    /// - Parameter isStream: Whether the socket is a stream socket, as those of X and sound servers are, rather than a
+    ///   `LocalSocket`.
     package static func isAbandoned(_ path: String, isStream: Bool = false) -> Bool {
-        let another = isStream ? G_SOCKET_TYPE_SEQPACKET : G_SOCKET_TYPE_STREAM
-        guard let raw = g_socket_new(G_SOCKET_FAMILY_UNIX, another, G_SOCKET_PROTOCOL_DEFAULT, nil) else {
+        let otherType = isStream ? G_SOCKET_TYPE_SEQPACKET : G_SOCKET_TYPE_STREAM
+        guard let raw = g_socket_new(G_SOCKET_FAMILY_UNIX, otherType, G_SOCKET_PROTOCOL_DEFAULT, nil) else {
             return false
         }
         let socket = LocalSocket(taking: raw)
@@ -109,14 +112,15 @@ package final class LocalSocket: @unchecked Sendable {
 
     package enum Accepted {
         case connected(LocalSocket)
-        /// In that time, or there were no descriptors.
+        /// No process connected in time, or the process has no free file descriptor.
         case nobody
-        /// Another user of the machine, who was turned away.
+        /// Another user's process tried to connect, and was refused.
         case refused(uid: UInt32)
+        /// This socket was closed.
         case closed
     }
 
-    /// The next who connects; waits so many microseconds.
+    /// Waits for the next connection, for at most `timeout` microseconds.
     package func accept(timeout: Int64) -> Accepted {
         let isThere =
             g_socket_condition_timed_wait(raw, GIOCondition(rawValue: G_IO_IN.rawValue), gint64(timeout), end, nil) != 0
@@ -128,12 +132,12 @@ package final class LocalSocket: @unchecked Sendable {
             socket.close()
             return .refused(uid: user)
         }
-        // Whoever waits is still there: not at once again.
+        // The connection is still pending, so the next call would return at once. Wait, to avoid a busy loop.
         g_usleep(100_000)
         return .nobody
     }
 
-    /// Never waits. The descriptor stays the caller's.
+    /// Sends a message, without blocking. The caller keeps ownership of the descriptor.
     package func send(_ message: Data, descriptor: Int32? = nil) -> Outcome {
         message.withUnsafeBytes { bytes in
             var vector = GOutputVector(buffer: bytes.baseAddress, size: gsize(bytes.count))
@@ -155,8 +159,8 @@ package final class LocalSocket: @unchecked Sendable {
         }
     }
 
-    /// The next message, with its file, which is the caller's to close; waits. `nil` when the other side, or this one, has
-    /// closed.
+    /// Waits for the next message. The caller closes its file descriptor. `nil` if the peer or this side has closed the
+    /// connection.
     package func receive() -> (message: Data, descriptor: Int32?)? {
         while waitForInput() {
             var descriptor: Int32?
@@ -179,7 +183,7 @@ package final class LocalSocket: @unchecked Sendable {
                     let list = g_unix_fd_message_steal_fds(files, &length)
                 {
                     for place in 0..<Int(length) {
-                        // One is all that a message has; a peer that sends more wants to fill our table.
+                        // Messages have at most one descriptor. A peer that sends more could exhaust our descriptors.
                         if descriptor == nil { descriptor = list[place] } else { closeFile(list[place]) }
                     }
                     g_free(list)
@@ -188,7 +192,7 @@ package final class LocalSocket: @unchecked Sendable {
             }
             g_free(messages)
             if let message { return (message, descriptor) }
-            // Of an empty message.
+            // An empty message may still have a descriptor.
             if let descriptor { closeFile(descriptor) }
             let isEmpty = g_error_matches(error, g_io_error_quark(), Int32(G_IO_ERROR_WOULD_BLOCK.rawValue)) != 0
             free(error)
@@ -201,19 +205,20 @@ package final class LocalSocket: @unchecked Sendable {
         g_socket_condition_wait(raw, GIOCondition(rawValue: G_IO_IN.rawValue), end, nil) != 0
     }
 
-    /// Waits until a message may find room, or the other side has closed, which sending it tells. False when this one has.
+    /// Waits until there is room for a message, or the peer has closed the connection, which the next `send` will
+    /// report. Returns false if this side has closed it.
     package func waitForRoom() -> Bool {
         g_socket_condition_wait(raw, GIOCondition(rawValue: G_IO_OUT.rawValue), end, nil) != 0
     }
 
-    /// Whoever waits goes on, on both sides.
+    /// Closes the connection, and ends all waits on both sides.
     package func close() {
         g_cancellable_cancel(end)
         g_socket_shutdown(raw, 1, 1, nil)
     }
 }
 
-/// `close` is the socket's own here.
+/// The system's `close`, which the method of this name hides inside the class.
 private func closeFile(_ descriptor: Int32) { close(descriptor) }
 
 private func free(_ error: UnsafeMutablePointer<GError>?) { if let error { g_error_free(error) } }

@@ -1,5 +1,5 @@
-// A client that imports MediaGraph has the public declarations of the targets below it too: frames and graphs are described in
-// the binding's vocabulary (VideoFormat, ClockTime, Fraction, Element, …).
+// A client that imports MediaGraph also sees the public declarations of the targets below it, because the API uses
+// their types (VideoFormat, ClockTime, Fraction, Element, …).
 @_exported import GStreamer
 @_exported import MediaGraphCore
 @_exported import MediaGraphDescription

@@ -6,21 +6,21 @@ import MediaGraphRoomLink
 import MediaGraphSession
 import Synchronization
 
-/// The nodes as GStreamer elements of this process.
+/// MediaGraph's nodes, which this process registers as GStreamer elements.
 public enum Nodes {
     private static let outcome = Mutex<Result<Void, RegistrationError>?>(nil)
 
     static let all: [any NodeElement.Type] = ElementNodes.all + SessionNodes.all + DeviceNodes.all
 
-    /// The nodes' names in descriptions.
+    /// The names of all nodes in descriptions.
     public static let factoryNames = all.map { $0.factoryName }
 
-    /// Makes the nodes known to GStreamer under their factory names; `Graph` does so by itself. Any thread, any number of
-    /// times.
+    /// Registers the nodes with GStreamer under their factory names. ``Graph`` does this automatically. Callable from
+    /// any thread, any number of times.
     public static func register() throws(RegistrationError) {
         let result = outcome.withLock { outcome -> Result<Void, RegistrationError> in
             if let outcome { return outcome }
-            ElementFactoryInfo.rankOut(DisplayCheck.directFB)
+            ElementFactoryInfo.clearRank(DisplayCheck.directFB)
             let result = Result { () throws(RegistrationError) in try register(in: nil) }
             outcome = result
             return result
@@ -28,7 +28,7 @@ public enum Nodes {
         try result.get()
     }
 
-    /// Makes the nodes features of a plugin file, from its `plugin_init`.
+    /// Registers the nodes as features of a plugin file. Called from the plugin's `plugin_init`.
     public static func register(in plugin: Plugin?) throws(RegistrationError) {
         RoomTransportKind.register(.processes)
         KnownNodes.register(all)

@@ -2,20 +2,22 @@ import ArgumentParser
 import Foundation
 import MediaGraph
 
-/// `mediagraph check`: what is wrong with descriptions, without running them.
+/// `mediagraph check`: reports what is wrong with descriptions, without running them.
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
         abstract: "Find what is wrong with descriptions, without running them.",
         discussion: """
-            Unknown elements, properties, values, handlers and options, impossible links, files that would be both read \
-            and written or written twice, missing variables and syntax errors: all are reported at once, each with its \
+            Reports unknown elements, properties, values, handlers and options, impossible links, files that would be \
+            both read and written or written twice, missing variables and syntax errors: all at once, each with its \
             position and a suggestion.
 
-            \(DescriptionHelp.words) Several files are checked one after the other.
+            \(DescriptionHelp.words)
 
-            With --json each description is a line on standard output: file, ok, elements, and diagnostics with severity, \
-            message, file, line, column, length and hint; error instead where there is nothing to check.
+            Several descriptions are checked one after the other.
+
+            With --json, each description is one line on standard output: file, ok, elements, and diagnostics with \
+            severity, message, file, line, column, length and hint. For a description that can't be read, error says why.
 
             EXAMPLES
               mediagraph check Pipelines/*.pipeline FILE=clip.mkv
@@ -24,19 +26,20 @@ struct CheckCommand: ParsableCommand {
 
             EXIT STATUS
               0    no errors (there may be warnings)
-              2    a description has errors or doesn't exist; or a --load library isn't there or can't be
-                   used
+              2    a description is wrong; or a description or a --load library is missing
+                   or can't be used
               64   the command line is wrong
             """)
 
     @Argument(
-        help: ArgumentHelp("Files or descriptions, and values of variables.", valueName: "file|description|NAME=value"),
+        help: ArgumentHelp(
+            "Descriptions or their files, and values for their variables.", valueName: "file|description|NAME=value"),
         completion: .file(extensions: ["pipeline"]))
     var words: [String] = []
 
     @OptionGroup var libraries: HandlerLibraryOptions
 
-    @Flag(help: "Print JSON, a line for each description.")
+    @Flag(help: "Print JSON, one line per description.")
     var json = false
 
     func validate() throws { _ = try inputs() }
@@ -56,7 +59,7 @@ extension CheckCommand {
     }
 }
 
-/// One run of `check` over its descriptions.
+/// Checks the descriptions of one `check` command and prints the results.
 private struct DescriptionsCheck {
     let words: CommandWords
     let printsJSON: Bool
@@ -75,7 +78,7 @@ private struct DescriptionsCheck {
         var ok: Bool
         var elements: Int
         var diagnostics: [DiagnosticRecord]
-        /// Why there is nothing to check.
+        /// Why the description can't be checked.
         var error: String?
     }
 
@@ -85,7 +88,7 @@ private struct DescriptionsCheck {
         do {
             description = try input.load().resolved(with: words.variables)
             diagnostics =
-                try ElementPatience.wait { try Graph.diagnose(description) }
+                try TimeLimit.wait { try Graph.diagnose(description) }
                 + StandardInputReaders(description).diagnostics
         } catch {
             hasFailed = true

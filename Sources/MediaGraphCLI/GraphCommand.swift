@@ -3,21 +3,23 @@ import Foundation
 import GStreamer
 import MediaGraph
 
-/// `mediagraph graph`: a picture of a description.
+/// `mediagraph graph`: draws a description.
 struct GraphCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "graph",
         abstract: "Draw a description.",
         discussion: """
-            A box for each element with the properties that the description sets and the pads that it names, an arrow \
-            for each link with its caps, and a frame around the sessions that meet in a room. A legend explains the \
-            colours. A long chain is drawn in rows: follow the arrows. --details draws what GStreamer makes of it \
-            instead, with every pad and property. The picture of a graph that runs: set GST_DEBUG_DUMP_DOT_DIR for \
-            mediagraph run.
+            The drawing has a box for each element, with the properties that the description sets and the pads that it \
+            names; an arrow for each link, with its caps; and a frame around the sessions of a room. A legend explains \
+            the colours. A long chain is drawn in rows: follow the arrows.
+
+            --details uses GStreamer's own drawing instead, with every pad and property. To draw a graph while it \
+            runs, set GST_DEBUG_DUMP_DOT_DIR for mediagraph run.
 
             \(DescriptionHelp.words)
 
-            .svg, .png and .pdf are drawn by Graphviz's dot (package graphviz); .dot needs nothing.
+            Files ending in .svg, .png or .pdf are drawn by dot (package graphviz). Files ending in .dot need no other \
+            program.
 
             EXAMPLES
               mediagraph graph call.pipeline -o call.svg
@@ -25,16 +27,16 @@ struct GraphCommand: ParsableCommand {
               mediagraph graph call.pipeline | dot -Tx11
 
             EXIT STATUS
-              0    it was drawn
-              1    it can't be drawn, or the file can't be written
-              2    the description is wrong; or it, or a --load library, isn't there or
-                   can't be used
+              0    the description was drawn
+              1    the description can't be drawn, or the file can't be written
+              2    the description is wrong; or the description or a --load library is
+                   missing or can't be used
               64   the command line is wrong
             """)
 
     @Argument(
         help: ArgumentHelp(
-            "A file or a description, and values of variables.", valueName: "file|description|NAME=value"),
+            "A description or its file, and values for its variables.", valueName: "file|description|NAME=value"),
         completion: .file(extensions: ["pipeline"]))
     var words: [String] = []
 
@@ -43,11 +45,12 @@ struct GraphCommand: ParsableCommand {
     @Option(
         name: [.short, .long],
         help: ArgumentHelp(
-            "The picture's file: .svg, .png, .pdf or .dot; - for standard output, as dot.", valueName: "file"),
+            "Write the drawing to this .svg, .png, .pdf or .dot file; - writes dot text to standard output.",
+            valueName: "file"),
         completion: .file(extensions: ["svg", "png", "pdf", "dot"]))
     var output = "-"
 
-    @Flag(help: "GStreamer's own drawing, with all pads and properties.")
+    @Flag(help: "Use GStreamer's own drawing, with all pads and properties.")
     var details = false
 
     private static let textFormats = ["dot", "gv"]
@@ -83,7 +86,7 @@ struct GraphCommand: ParsableCommand {
         do {
             var picture = Data(text.utf8)
             if !Self.textFormats.contains(format) {
-                // In an .svg it is the viewer that draws the text.
+                // The text of an .svg file is drawn by its viewer, with the viewer's fonts.
                 if format != "svg", !TextRenderer.hasFonts {
                     DiagnosticReport().warning("\(FontCheck.message); \(FontCheck.remedy)")
                 }
@@ -91,7 +94,8 @@ struct GraphCommand: ParsableCommand {
             }
             let file = URL(fileURLWithPath: output).resolvingSymlinksInPath()
             let type = try? FileManager.default.attributesOfItem(atPath: file.path)[.type] as? FileAttributeType
-            // A picture that was there stays when the disk is full; what is no file, a FIFO say, is written to as it is.
+            // Atomic, so that an existing picture survives a full disk. A FIFO or device can't be replaced, only
+            // written to.
             try picture.write(to: file, options: type == nil || type == .typeRegular ? .atomic : [])
         } catch let problem as Graphviz.Problem {
             DiagnosticReport().error("\(problem)")
@@ -102,7 +106,8 @@ struct GraphCommand: ParsableCommand {
         }
     }
 
-    /// Foundation says only that "the operation could not be completed".
+    /// Returns why a file can't be written. For a missing folder, Foundation's own text says only that "the operation
+    /// could not be completed".
     private static func reason(_ error: any Error, _ path: String) -> String {
         let folder = (path as NSString).deletingLastPathComponent
         guard !folder.isEmpty, !FileManager.default.fileExists(atPath: folder) else {
@@ -119,7 +124,7 @@ struct GraphCommand: ParsableCommand {
         for text in DiagnosticReport.variableWarnings(CommandWords(words), of: [description]) { report.warning(text) }
         let resolved = description.resolved(with: CommandWords(words).variables)
         do {
-            let found = try ElementPatience.wait {
+            let found = try TimeLimit.wait {
                 try Graph.diagnose(resolved, isComplete: false, besides: outputs)
             }
             report.print(found)
@@ -127,7 +132,7 @@ struct GraphCommand: ParsableCommand {
                 report.printCount(found)
                 throw ExitStatus.wrongInput.exitCode
             }
-            if details { return try ElementPatience.wait { try Graph(checked: resolved).dotGraph } }
+            if details { return try TimeLimit.wait { try Graph(checked: resolved).dotGraph } }
             return DotPicture(
                 outline: resolved.outline, title: description.title, ownFactories: Set(Nodes.factoryNames)
             ).text

@@ -3,14 +3,14 @@ import Foundation
 import GStreamer
 import MediaGraph
 
-/// `mediagraph inspect`: the nodes, their handlers, and any element.
+/// `mediagraph inspect`: shows nodes, handlers and elements.
 struct InspectCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "inspect",
         abstract: "Show nodes, handlers and elements.",
         discussion: """
-            Without a name: the nodes of MediaGraph, and the handlers for each with their options. With one: a node, a \
-            handler, or any element of GStreamer, with its pads, properties, messages and handlers.
+            Without a name, lists MediaGraph's nodes and, for each of them, the handlers with their options. With a \
+            name, shows a node, a handler or any GStreamer element, with its pads, properties, messages and handlers.
 
             EXAMPLES
               mediagraph inspect
@@ -19,15 +19,14 @@ struct InspectCommand: ParsableCommand {
               mediagraph inspect videotestsrc
 
             EXIT STATUS
-              0    it was shown
+              0    success
               1    the element's plugin can't be loaded
-              2    there is none of that name; or a --load library isn't there or can't
-                   be used
+              2    nothing has the name; or a --load library is missing or can't be used
               64   the command line is wrong
             """)
 
     @Argument(
-        help: ArgumentHelp("A node, a handler or an element.", valueName: "name"),
+        help: ArgumentHelp("The name of a node, a handler or an element.", valueName: "name"),
         completion: .shellCommand("mediagraph inspect --names"))
     var name: String?
 
@@ -56,7 +55,7 @@ struct InspectCommand: ParsableCommand {
         switch ElementFactoryInfo.lookUp(name) {
         case .found(let info): show(ElementRecord(info), handlers, text)
         case .notLoadable where handlers.isEmpty:
-            fail("the plugin of \"\(name)\" can't be loaded; GST_DEBUG=GST_PLUGIN_LOADING:4 says why")
+            fail("the plugin of \"\(name)\" can't be loaded; set GST_DEBUG=GST_PLUGIN_LOADING:4 to see why")
             throw ExitStatus.failure.exitCode
         case .unknown where handlers.isEmpty:
             let known = Nodes.factoryNames + allHandlers.map(\.name) + ElementFactoryInfo.allNames
@@ -78,7 +77,7 @@ struct InspectCommand: ParsableCommand {
         if json { JSONLine.print(["nodes": nodes]) } else { write(text.overview(nodes)) }
     }
 
-    /// A handler may have an element's name: both are shown.
+    /// Shows an element, handlers, or both if they have the same name.
     private func show(_ element: ElementRecord?, _ handlers: [HandlerRecord], _ text: InspectText) {
         if json {
             if let element { JSONLine.print(element) }

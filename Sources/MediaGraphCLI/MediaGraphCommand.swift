@@ -3,19 +3,19 @@ import GStreamer
 import Glibc
 import MediaGraph
 
-/// The program: `mediagraph SUBCOMMAND …`.
+/// The entry point of the program: `mediagraph SUBCOMMAND …`.
 @main
 struct MediaGraphCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mediagraph",
-        abstract: "Media graphs from text: cameras, codecs, files and raw frames for your own code.",
+        abstract: "Run media graphs written as text: cameras, codecs, files, and raw frames for your own code.",
         discussion: """
-            A description is what gst-launch-1.0 takes, and comments, line breaks and variables:
+            A description has the syntax of gst-launch-1.0, plus comments, line breaks and variables:
 
-              # a camera, and what software sees of it
+              # A camera whose raw frames go to a handler
               ${CAMERA:-videotestsrc} ! videoconvert ! rawdatapipe handler=count
 
-            Begin with
+            To begin, try:
               mediagraph inspect
               mediagraph run videosource handler=counter ! fakesink --duration 5
             """,
@@ -27,7 +27,7 @@ struct MediaGraphCommand: AsyncParsableCommand {
 
     static func main() async {
         StandardStreams.openMissing()
-        // Ctrl-\ ends the program; Swift's own answer is a crash report with a prompt. `run` takes it over.
+        // Without a handler, Ctrl-\ would make Swift print a crash report and prompt. `run` installs its own handler.
         signal(SIGQUIT) { _ in _exit(ExitStatus.stopped(signal: SIGQUIT).number) }
         do {
             try checkSubcommand(CommandLine.arguments.dropFirst())
@@ -37,25 +37,26 @@ struct MediaGraphCommand: AsyncParsableCommand {
             end(with: error)
         }
         StandardStreams.exitIfOutputIsLost()
-        leaveCalls(0)
+        exitIfCallsAreRunning(0)
     }
 
-    /// As argument-parser's own `exit(withError:)`, which doesn't see when help can't be written.
+    /// Prints an error or help text and exits. Unlike argument-parser's `exit(withError:)`, fails if help can't be
+    /// written.
     private static func end(with error: any Error) -> Never {
         let code = exitCode(for: error)
         var text = fullMessage(for: error)
-        // As everything else here says it.
+        // All other messages of the program begin with a lower-case "error:".
         if text.hasPrefix("Error: ") { text = "e" + text.dropFirst() }
         text = LaunchOptions.explained(text)
         if !text.isEmpty {
             StandardStreams.write(text + "\n", to: code.isSuccess ? .standardOutput : .standardError)
         }
         StandardStreams.exitIfOutputIsLost()
-        leaveCalls(code.rawValue)
+        exitIfCallsAreRunning(code.rawValue)
         exit(withError: code)
     }
 
-    /// A whole `gst-launch-1.0 -e …` that was pasted unquoted has options of its own, which are part of the text here.
+    /// Inserts `--` before an unquoted `gst-launch-1.0 -e …` command, whose options are part of the description's text.
     private static func keepingPastedOptions(_ words: ArraySlice<String>) -> [String] {
         guard let program = words.firstIndex(where: { ShellCommand.isProgram($0[...]) }),
             !words[..<program].contains("--")
@@ -63,14 +64,14 @@ struct MediaGraphCommand: AsyncParsableCommand {
         return words[..<program] + ["--"] + words[program...]
     }
 
-    /// What a server or a driver that hangs was asked is left behind, but not for destructors to meet.
-    private static func leaveCalls(_ status: Int32) {
-        guard DeviceCalls.areUnderWay else { return }
+    /// Exits at once if calls to a hanging server or driver are still running: destructors must not run under them.
+    private static func exitIfCallsAreRunning(_ status: Int32) {
+        guard DeviceCalls.areRunning else { return }
         fflush(nil)
         _exit(status)
     }
 
-    /// To argument-parser a mistyped subcommand is just an argument too many.
+    /// Reports a mistyped subcommand or option with a hint. argument-parser would report an unexpected argument.
     private static func checkSubcommand(_ words: ArraySlice<String>) throws {
         let known = configuration.subcommands.compactMap { $0.configuration.commandName } + ["help"]
         let asked = words.first == "help" ? words.dropFirst() : words
@@ -86,15 +87,17 @@ struct MediaGraphCommand: AsyncParsableCommand {
     private static func subcommandHint(_ word: String, _ known: [String]) -> String {
         if let near = NearestName.find(word, among: known) { return "did you mean \"\(near)\"?" }
         if DescriptionInput.fileExists(word) || DescriptionInput.looksLikeFile(word) {
-            return "mediagraph run \(word) runs it"
+            return "to run the description, write mediagraph run \(word)"
         }
         let isElement =
             word.contains(" ! ") || Nodes.factoryNames.contains(word) || ElementFactoryInfo.find(word) != nil
         return isElement
-            ? "to run a description, write mediagraph run before it" : "there are \(known.joined(separator: ", "))"
+            ? "to run a description, write mediagraph run before it"
+            : "the commands are \(known.joined(separator: ", "))"
     }
 }
 
+/// The version of the program, as `--version` and the JSON lines of `run` report it.
 enum MediaGraphVersion {
     static let current = "0.1.0"
 }

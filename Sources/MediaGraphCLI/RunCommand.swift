@@ -10,13 +10,17 @@ struct RunCommand: AsyncParsableCommand {
         discussion: """
             \(DescriptionHelp.words)
 
-            On a terminal, a table shows the progress; otherwise one line is printed per second. Both go to standard error, \
-            so handlers may write to standard output, except with --json. Ctrl-C, SIGTERM or SIGHUP ends the streams, so \
-            that files are complete, and stops after \(GraphRun.finishLimit.components.seconds) s if they haven't ended, or \
-            after \(GraphRun.startLimit.components.seconds) s if the graph hasn't started yet; elements that don't stop within \
-            another \(GraphRun.stopLimit.components.seconds) s are reported and abandoned. A second signal (at least 0.3 s \
-            after the first), or SIGQUIT (Ctrl-\\), stops at once. \
-            GST_DEBUG_DUMP_DOT_DIR gets mediagraph.playing.dot and mediagraph.error.dot.
+            On a terminal, a table shows the progress; otherwise one line is printed per second. Both go to standard \
+            error, so handlers may write to standard output, except with --json.
+
+            Ctrl-C, SIGTERM or SIGHUP ends the streams, so that files are complete. If the streams haven't ended after \
+            \(GraphRun.finishLimit.components.seconds) s, or if the graph is still starting after \
+            \(GraphRun.startLimit.components.seconds) s, the graph is stopped; elements that don't stop within another \
+            \(GraphRun.stopLimit.components.seconds) s are reported and abandoned. A second signal (at least 0.3 s \
+            after the first), or SIGQUIT (Ctrl-\\), stops at once.
+
+            If GST_DEBUG_DUMP_DOT_DIR is set, drawings of the graph are written to that folder: \
+            mediagraph.playing.dot, and mediagraph.error.dot after an error.
 
             EXAMPLES
               mediagraph run Pipelines/privacy-camera.pipeline CAMERA=videotestsrc
@@ -28,54 +32,60 @@ struct RunCommand: AsyncParsableCommand {
             CONTROL
               --control reads commands while the graph runs, one per line, from a file, a
               FIFO or standard input (-). On a terminal, - shows a prompt. The commands:
-              set NODE.PROPERTY=VALUE   sets a property, written as in a description
-              get NODE.PROPERTY         shows its value
+              set NODE.PROPERTY=VALUE   sets a property, with a value as in a description
+              get NODE.PROPERTY         shows the value of a property
               help                      shows this list
               quit                      ends the streams, then the run, like Ctrl-C
-              A preprocessor's handler and options may be set too; another handler takes
-              over between two frames, without options. What is refused changes nothing.
+              The handler and options of a preprocessor can be set too. A new handler
+              takes over between two frames, with its default options. A command that is
+              refused changes nothing.
 
             JSON LINES
-              Each line of --json is an object with "event":
+              With --json, each line is an object. Its "event" tells the other fields:
             \(JSONEvent.help)
 
-              A node has name and element, and from the first progress on unit
-              (frames or buffers), frames, framesPerSecond, dropped, refused,
-              handlerMilliseconds a frame and latencyMilliseconds (the last
-              frame's; p50 and p99 are of the values seen ten times a second). Of
-              sound: lateSamples (too late for a live mix), skippedMilliseconds
-              (left out because its clock ran ahead), silenceMilliseconds (put
-              where none came).
-              A reason is \(StopReason.help).
-              What isn't known is left out.
+              nodes is a list with name and element of each node. From the first
+              progress event on, each also has unit (frames or buffers), frames,
+              framesPerSecond, dropped, refused, handlerMilliseconds (per frame) and
+              latencyMilliseconds (of the last frame; p50 and p99 are percentiles of
+              values sampled ten times a second). Audio nodes may have lateSamples (too
+              late for a live mix), skippedMilliseconds (discarded because the device's
+              clock ran ahead) and silenceMilliseconds (inserted where no sound came).
+              The reason of finishing and end is one of:
+              \(StopReason.help).
+              Fields without a value are left out.
 
             EXIT STATUS
-              0    the streams came to their end
-              1    an element failed; --duration was over and streams didn't end; or
+              0    the streams ended
+              1    an element failed, the streams didn't end after --duration, or
                    standard output can't be written
               \(DescriptionHelp.wrongInput)
-              3    all streams ended, but the input lacked one, so that the
-                   branch that needed it is empty; or a filesink received no data
+              3    all streams ended, but the input lacked a stream that a branch
+                   needed, or a filesink received no data
               64   the command line is wrong
-              128+n  stopped by signal n before its streams had ended: 130 for
-                   Ctrl-C, 143 for SIGTERM, 129 for SIGHUP, 131 for SIGQUIT; 141
-                   where the reader of an element's standard output went away
-                   (with --json such a reader ends the streams: 0)
+              128+n  stopped by signal n before the streams had ended: 130 for
+                   Ctrl-C, 143 for SIGTERM, 129 for SIGHUP, 131 for SIGQUIT; 141 if
+                   the reader of an element's standard output went away (if the
+                   reader of --json goes away, the streams are ended: 0)
             """)
 
     @Argument(
         help: ArgumentHelp(
-            "A file or a description, and values of variables.", valueName: "file|description|NAME=value"),
+            "A description or its file, and values for its variables.", valueName: "file|description|NAME=value"),
         completion: .file(extensions: ["pipeline"]))
     var words: [String] = []
 
     @OptionGroup var libraries: HandlerLibraryOptions
 
-    // Unconditional, so that "-1" is refused for what it is.
+    // Unconditional, so that "-1" is reported as a wrong time, not as an unknown option.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "End the streams after this much real time: 10, 2.5, 1m30s, 500ms. Data in flight is still delivered. Files that aren't synchronised to a clock are read faster than real time; use --to to stop at a position in the file.",
+            """
+            End the streams after this much real time: 10, 2.5, 1m30s, 500ms. Data in flight is still delivered. \
+            Files that aren't synchronised to a clock are read faster than real time; use --to to stop at a position \
+            in the file.
+            """,
             valueName: "time"),
         transform: { try CommandDuration(parsing: $0) })
     var duration: CommandDuration?
@@ -83,7 +93,10 @@ struct RunCommand: AsyncParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Play files starting at this position: 10, 2.5, 1m30s, 1:30. Streams that aren't decoded start at the preceding key frame (FLV and fragmented MP4: the next one); in MPEG-TS and MPEG-PS the position is approximate.",
+            """
+            Play files from this position: 10, 2.5, 1m30s, 1:30. Streams that aren't decoded start at the preceding \
+            key frame (in FLV and fragmented MP4, at the next one). In MPEG-TS and MPEG-PS the position is approximate.
+            """,
             valueName: "time"),
         transform: { try CommandDuration(parsing: $0, mayBeZero: true) })
     var from: CommandDuration?
@@ -97,19 +110,28 @@ struct RunCommand: AsyncParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "End the streams after exactly this many frames at the first rawdatapipe or, without one, at the first sink (counted before its encoder). A muxer omits data that begins after the last frame; other branches end with the data that they have received.",
+            """
+            End the streams after exactly this many frames at the first rawdatapipe or, without one, at the first \
+            sink (counted before its encoder). A muxer omits data that begins after the last frame; other branches \
+            end with the data that they have received.
+            """,
             valueName: "count"),
         transform: { try FrameCount(parsing: $0) })
     var frames: FrameCount?
 
     @Option(
         help: ArgumentHelp(
-            "Read commands, one per line, from this file or FIFO while the graph runs; - is standard input, with a prompt on a terminal.",
+            """
+            Read commands, one per line, from this file or FIFO while the graph runs. - is standard input, with a \
+            prompt on a terminal.
+            """,
             valueName: "file"),
         completion: .file())
     var control: String?
 
-    @Flag(name: [.short, .long], help: "Print the messages that elements post (level's, say); --json always does.")
+    @Flag(
+        name: [.short, .long],
+        help: "Print the messages that elements post, such as those of level; --json always includes them.")
     var messages = false
 
     @Flag(help: "Print JSON lines on standard output instead of the table.")
@@ -120,9 +142,9 @@ struct RunCommand: AsyncParsableCommand {
 
     func validate() throws {
         if try input() == .standardInput, control == "-" {
-            throw ValidationError("standard input is the description already; give --control a file or a FIFO")
+            throw ValidationError("standard input is already the description; give --control a file or a FIFO")
         }
-        if json, quiet { throw ValidationError("--json and --quiet exclude each other") }
+        if json, quiet { throw ValidationError("--json and --quiet can't be combined") }
         if let to, to.seconds <= from?.seconds ?? 0 { throw ValidationError("--to must be later than --from") }
     }
 
@@ -130,9 +152,12 @@ struct RunCommand: AsyncParsableCommand {
         let report = self.report
         FileLimit.raise()
         try libraries.load(report)
-        let description = try input().loadOrExit(report).resolved(with: CommandWords(words).variables)
-        var channel = try openControl()
-        let graph = try makeGraph(description, report)
+        let (input, path, words) = (try input(), control, words)
+        let description = try await runBlocking {
+            try input.loadOrExit(report).resolved(with: CommandWords(words).variables)
+        }
+        var channel = try await runBlocking { try Self.openControl(path, report) }
+        let graph = try await makeGraph(description, report)
         do throws(GraphError) {
             if let frames { try graph.endAfter(frames: frames.number) }
             // --from 0 needs no seek, so it also works with sources that can't seek.
@@ -142,7 +167,7 @@ struct RunCommand: AsyncParsableCommand {
             report.error("\(error)")
             throw ExitStatus.wrongInput.exitCode
         }
-        // By what GStreamer knows of the elements, so behind the graph.
+        // Uses what GStreamer knows about the elements, so it must come after the graph has been created.
         let writers = StandardOutputWriters(description)
         let drawsInPlace = drawsInPlace(beside: writers)
         let prompt = drawsInPlace ? prompt : nil
@@ -154,8 +179,8 @@ struct RunCommand: AsyncParsableCommand {
         if status != .success { throw status.exitCode }
     }
 
-    private func openControl() throws -> ControlChannel? {
-        do { return try control.map { path throws(ControlError) in try ControlChannel(path) } } catch {
+    private static func openControl(_ path: String?, _ report: DiagnosticReport) throws -> ControlChannel? {
+        do { return try path.map { path throws(ControlError) in try ControlChannel(path) } } catch {
             report.error("--control \(error)")
             throw ExitStatus.wrongInput.exitCode
         }
@@ -163,7 +188,7 @@ struct RunCommand: AsyncParsableCommand {
 
     private func input() throws -> DescriptionInput { try .single(validating: words) }
 
-    /// What the command reads itself, which the graph mustn't write.
+    /// The files that the command itself reads, which the graph mustn't overwrite.
     private var ownFiles: [FileUse] {
         get throws {
             var files = control.map { [FileUse(.reads, $0 == "-" ? "/dev/fd/0" : $0, by: "--control")] } ?? []
@@ -183,7 +208,7 @@ struct RunCommand: AsyncParsableCommand {
             ? LiveReporter(showsMessages: messages, prompt: prompt) : LineReporter(showsMessages: messages)
     }
 
-    /// Where a person types commands.
+    /// The prompt at which a person types commands; `nil` if nobody can.
     private var prompt: Prompt? {
         control == "-" && !json && !quiet && isatty(STDIN_FILENO) == 1 ? Prompt() : nil
     }
@@ -194,18 +219,21 @@ struct RunCommand: AsyncParsableCommand {
         return Terminal.isCapable(.standardError) && !isShared
     }
 
-    /// The graph, or the program's end with all that is wrong with the description.
+    /// Returns the graph of a description. Prints everything that is wrong with the description, and throws an exit
+    /// code if there are errors.
     private func makeGraph(
         _ description: ResolvedDescription, _ report: DiagnosticReport
-    ) throws -> Graph {
+    ) async throws -> Graph {
         do {
             let files = try ownFiles
-            var found = try ElementPatience.wait {
-                try Graph.diagnose(description, isMadeNext: true, besides: files)
+            var found = try await runBlocking {
+                try TimeLimit.wait { try Graph.diagnose(description, isMadeNext: true, besides: files) }
             }
             if json { found += StandardOutputWriters(description).diagnostics }
-            let reader = try input() == .standardInput ? "the description" : control == "-" ? "--control" : nil
-            found += StandardInputReaders(description, beside: reader).diagnostics
+            let otherUse: String? =
+                try input() == .standardInput
+                ? "already contains the description" : control == "-" ? "is already read by --control" : nil
+            found += StandardInputReaders(description, beside: otherUse).diagnostics
             let hasErrors = found.contains { $0.severity == .error }
             report.print(found)
             for text in DiagnosticReport.variableWarnings(CommandWords(words), of: [description.description]) {
@@ -215,7 +243,7 @@ struct RunCommand: AsyncParsableCommand {
                 report.printCount(found)
                 throw ExitStatus.wrongInput.exitCode
             }
-            return try ElementPatience.wait { try Graph(checked: description) }
+            return try await runBlocking { try TimeLimit.wait { try Graph(checked: description) } }
         } catch let error as MediaGraphError {
             report.error("\(error)")
             throw ExitStatus.failure.exitCode

@@ -1,10 +1,11 @@
 import Foundation
 import Synchronization
 
-/// Which Debian package has an element that this machine lacks: packages of GStreamer plugins list their elements in the
-/// field `Gstreamer-Elements`, and what URIs they handle in two more.
+/// Finds the Debian package of an element that isn't installed. Packages of GStreamer plugins list their elements in
+/// the field `Gstreamer-Elements`, and the URI protocols that they handle in `Gstreamer-Uri-Sources` and
+/// `Gstreamer-Uri-Sinks`.
 package final class DebianPackages: Sendable {
-    /// What apt's package lists on this machine say, read when first asked.
+    /// The packages in apt's lists on this machine. The lists are read on first use.
     package static let shared = DebianPackages { AptLists.records() }
 
     private struct Index {
@@ -16,10 +17,11 @@ package final class DebianPackages: Sendable {
     private let read: @Sendable () -> String
     private let index = Mutex<Index?>(nil)
 
-    /// - Parameter read: gives the fields `Package` and `Gstreamer-…` of packages, a line each.
+    /// - Parameter read: returns the fields `Package` and `Gstreamer-…` of packages, one per line.
     init(read: @escaping @Sendable () -> String) { self.read = read }
 
-    /// Elements whose packages don't list them, and those that are asked for most: where apt has no lists yet.
+    /// Packages of elements that apt's lists may not have: their packages don't list them, or apt has no lists yet. For
+    /// the second case, these are the most common elements.
     private static let known = [
         "rtspclientsink": "gstreamer1.0-rtsp", "v4l2src": "gstreamer1.0-plugins-good",
         "v4l2sink": "gstreamer1.0-plugins-good", "ximagesrc": "gstreamer1.0-plugins-good",
@@ -29,8 +31,10 @@ package final class DebianPackages: Sendable {
         "vp8enc": "gstreamer1.0-plugins-good",
     ]
 
+    /// Returns the package that contains the element `name`; `nil` if none is known.
     package func package(ofElement name: String) -> String? { loaded().elements[name] ?? Self.known[name] }
 
+    /// Returns the package with an element that reads URIs of the protocol `name` or, for `isSink`, writes to them.
     func package(ofURI name: String, isSink: Bool) -> String? {
         isSink ? loaded().uriSinks[name] : loaded().uriSources[name]
     }
@@ -51,7 +55,7 @@ package final class DebianPackages: Sendable {
             guard let colon = line.firstIndex(of: ":") else { continue }
             let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
             func add(to table: inout [String: String]) {
-                // The first list's packages, in the order of the lists.
+                // The first list that contains the name decides.
                 for name in value.split(separator: ",") {
                     table.merge([name.trimmingCharacters(in: .whitespaces): package]) { first, _ in first }
                 }
@@ -68,19 +72,20 @@ package final class DebianPackages: Sendable {
     }
 }
 
-/// The package lists that `apt update` fetched. Asking apt-cache for them takes four times as long.
+/// The package lists that `apt update` fetched. Reading them with apt-cache takes four times as long.
 private enum AptLists {
     static let directory = "/var/lib/apt/lists"
     static let helper = "/usr/lib/apt/apt-helper"
-    /// A message is worth waiting for only so long.
+    /// The longest that a message may wait for the name of a package, in seconds.
     static let timeLimit = 1.5
 
-    /// The fields of interest of all packages; empty without apt, or when it takes too long.
+    /// Returns the fields `Package` and `Gstreamer-…` of all packages with GStreamer plugins; empty without apt, or
+    /// when reading exceeds `timeLimit`.
     static func records() -> String {
         let files = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         let lists = files.filter { $0.contains("_Packages") }.sorted().map { "\(directory)/\($0)" }
         guard !lists.isEmpty, FileManager.default.isExecutableFile(atPath: helper) else { return "" }
-        // cat-file unpacks whatever compression the lists have. The pipe ends when grep does; timeout ends both.
+        // cat-file decompresses the lists, whatever their format. The pipe ends when grep does; timeout ends both.
         let script = """
             "$0" cat-file "$@" | grep -E '^(Package|Gstreamer-(Elements|Uri-Sources|Uri-Sinks)):' | \
             grep -B1 '^Gstreamer-' | grep -v '^--$'

@@ -3,18 +3,22 @@ import Foundation
 extension Description {
     /// Why a description couldn't be read from a file.
     public enum FileError: Error, Sendable, Hashable, CustomStringConvertible {
+        /// The file doesn't exist.
         case notFound(path: String)
+        /// The path is a directory's.
         case isDirectory(path: String)
+        /// The file can't be opened or read; `reason` is the system's message.
         case notReadable(path: String, reason: String)
+        /// The file is longer than `limit` bytes.
         case tooLong(path: String, limit: Int)
-        /// Text in another encoding, such as Latin-1.
+        /// The file is text in another encoding, such as Latin-1. `line` is the first line that isn't UTF-8.
         case notUTF8(path: String, line: Int)
-        /// Text in UTF-16, by its byte order mark.
+        /// The file is UTF-16 text, as its byte order mark shows.
         case isUTF16(path: String)
-        /// No text at all.
+        /// The file isn't text.
         case notText(path: String)
 
-        /// What went wrong with which file.
+        /// The error as a sentence with the file's path.
         public var description: String {
             switch self {
             case .notFound(let path): "there is no file \"\(path)\""
@@ -32,11 +36,11 @@ extension Description {
         }
     }
 
-    /// Longer files, and devices without an end, are something else; in bytes.
+    /// The longest file that is read as a description, in bytes. Longer files and endless devices aren't descriptions.
     package static let maximumLength = 16 << 20
 
-    /// The text of a file, under its path as given. Pipes (`<(…)` in a shell) and standard input are read to their end,
-    /// which may block.
+    /// Reads a description from a file. Its `name` is `path`. Blocks while reading a pipe (`<(…)` in a shell) or
+    /// standard input to its end.
     public init(contentsOfFile path: String) throws(FileError) {
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
@@ -50,16 +54,16 @@ extension Description {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw Self.encodingError(of: bytes, path: path)
         }
-        // Nothing lies beside a pipe.
+        // A pipe has no folder for ${HERE}.
         let folder = isOnDisk ? URL(fileURLWithPath: path).deletingLastPathComponent().path : nil
         self.init(text, name: path, folder: folder)
     }
 
-    /// The error for bytes that aren't valid UTF-8: UTF-16, another encoding, or no text.
+    /// Returns the error for bytes that aren't valid UTF-8: UTF-16, another encoding, or no text.
     package static func encodingError(of bytes: [UInt8], path: String) -> FileError {
         let start = bytes.prefix(4096)
         let hasMark = start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF])
-        // Every other byte of ASCII is 0 in it.
+        // In UTF-16, every other byte of ASCII text is 0.
         if hasMark, start.count(where: { $0 == 0 }) * 4 > start.count { return .isUTF16(path: path) }
         if start.contains(where: { $0 < 0x20 && !$0.isSpace && $0 != 0x1B }) { return .notText(path: path) }
         let valid = String(decoding: bytes, as: UTF8.self).prefix { $0 != "\u{FFFD}" }
@@ -82,7 +86,7 @@ extension Description {
         return (bytes, isOnDisk)
     }
 
-    /// The system's own text; Foundation says only that "the operation could not be completed".
+    /// Returns the system's message; Foundation says only that "the operation could not be completed".
     private static func reason(_ error: any Error) -> String {
         guard let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError,
             cause.domain == NSPOSIXErrorDomain

@@ -1,20 +1,27 @@
-/// A description's elements and links as its text has them, for tools that show it. Links that GStreamer makes only while
-/// it runs, when a demultiplexer knows its streams, are among them.
+/// The elements and links that a description's text names, for tools that display it. Includes the links that GStreamer
+/// makes only while the pipeline runs, when a demuxer has found its streams.
 public struct DescriptionOutline: Sendable, Hashable {
     /// An element, a bin or a URI of the description.
     public struct Element: Sendable, Hashable {
         /// What an ``Element`` of the outline stands for.
-        public enum Kind: Sendable, Hashable { case element, bin, uri }
+        public enum Kind: Sendable, Hashable {
+            /// An element.
+            case element
+            /// A bin in parentheses.
+            case bin
+            /// A URI in an element's place.
+            case uri
+        }
 
-        /// What it stands for.
+        /// Whether this is an element, a bin or a URI.
         public let kind: Kind
         /// The factory's name, or the URI.
         public let factory: String
-        /// The name that the text gives it.
+        /// The name that the text gives the element; `nil` if it gives none.
         public let name: String?
         /// The properties that the text sets, without `name`.
         public let properties: [Property]
-        /// The bin that it is in, among `elements`; `nil` at the top.
+        /// The index in `elements` of the enclosing bin; `nil` at the top level.
         public let parent: Int?
     }
 
@@ -22,25 +29,25 @@ public struct DescriptionOutline: Sendable, Hashable {
     public struct Property: Sendable, Hashable {
         /// The property's name.
         public let name: String
-        /// The value, as it was written.
+        /// The value, without the description's quotes and backslashes.
         public let value: String
     }
 
     /// A link between two elements.
     public struct Link: Sendable, Hashable {
-        /// Indices of `elements`.
+        /// The index in `elements` of the upstream element.
         public let source: Int
-        /// The index of the element that receives, in `elements`.
+        /// The index in `elements` of the downstream element.
         public let sink: Int
-        /// Pads that the text names; empty where GStreamer chooses.
+        /// The source pads that the text names; empty if GStreamer chooses the pad.
         public let sourcePads: [String]
-        /// The names of the receiving pads that the text gives.
+        /// The sink pads that the text names; empty if GStreamer chooses the pad.
         public let sinkPads: [String]
-        /// The caps between the two.
+        /// The caps of the filter between the two elements; `nil` without a filter.
         public let filter: String?
     }
 
-    /// In the order of the text, each bin before what is in it.
+    /// The elements in the order of the text; each bin precedes its content.
     public internal(set) var elements: [Element] = []
     /// The links between the elements, in the order of the text.
     public internal(set) var links: [Link] = []
@@ -58,7 +65,7 @@ public struct DescriptionOutline: Sendable, Hashable {
         func index(_ end: ParsedLink.End) -> Int? {
             switch end.target {
             case .element(let index): index
-            // GStreamer, too, takes the name that was given last.
+            // Like GStreamer, take the last element of that name.
             case .reference(let name): elements.lastIndex { $0.name == name.text }
             case .broken: nil
             }

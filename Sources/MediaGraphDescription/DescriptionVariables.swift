@@ -3,13 +3,13 @@ extension Description {
     public struct Variable: Sendable, Hashable {
         /// The name, without `${` and `}`.
         public let name: String
-        /// The default where it is first used, as written; `nil` when it must be given.
+        /// The default at the variable's first use, as written; `nil` if the variable has none and needs a value.
         public let defaultValue: String?
-        /// Where it is first used.
+        /// The place of the variable's first use.
         public let range: SourceRange
     }
 
-    /// The variables that the description uses, in the order of the text, those in defaults too.
+    /// The variables that the description uses, including those in defaults, in the order of the text.
     public var variables: [Variable] {
         let source = SourceText(text, name: name)
         var found: [Variable] = []
@@ -26,13 +26,14 @@ extension Description {
         return found
     }
 
-    /// Values that the description has no use for, each with the variable that may have been meant.
+    /// Returns the names in `variables` that the description doesn't use, sorted, each with the most similar name that
+    /// it does use.
     public func unused(_ variables: [String: String]) -> [(name: String, nearest: String?)] {
         let known = self.variables.map(\.name)
         return variables.keys.filter { !known.contains($0) }.sorted().map { ($0, NearestName.find($0, among: known)) }
     }
 
-    /// The lines of the comment that the text begins with, without their `#`.
+    /// The lines of the comment at the beginning of the text, without their `#`.
     public var comment: [String] {
         var lines: [String] = []
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
@@ -41,13 +42,13 @@ extension Description {
                 if content.isEmpty, lines.isEmpty { continue }
                 break
             }
-            // A script's first line names its interpreter.
+            // Skip a script's first line, which names its interpreter.
             if content.hasPrefix("#!"), lines.isEmpty { continue }
             lines.append(content.dropFirst().split(whereSeparator: \.isWhitespace).joined(separator: " "))
         }
         return lines
     }
 
-    /// What the description says about itself: the first line of the comment at its beginning.
+    /// The description's title: the first line that isn't empty of the comment at its beginning.
     public var title: String? { comment.first { !$0.isEmpty } }
 }

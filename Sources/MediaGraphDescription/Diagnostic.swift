@@ -1,25 +1,29 @@
-/// One thing that is wrong, or odd, in a description, and where.
+/// A problem in a description, with its place in the text.
 public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
     /// How serious a problem is.
     public enum Severity: String, Sendable {
         /// The description won't run.
         case error
-        /// It runs, but likely not as meant.
+        /// The description runs, but probably not as intended.
         case warning
     }
 
     /// How serious the problem is.
     public let severity: Severity
-    /// What is wrong, in one sentence.
+    /// The problem in one sentence.
     public let message: String
-    /// Where it is in the text.
+    /// The place of the problem in the text.
     public let range: SourceRange
-    /// What to do about it: `did you mean "videotestsrc"?`
+    /// What to do about the problem: `did you mean "videotestsrc"?`
     public let hint: String?
-    /// The text of the line that `range` begins in.
+    /// The text of the line in which `range` begins.
     public let sourceLine: String
 
-    /// A problem at `range`. `hint` says what to write instead; `sourceLine` is the whole line, for the caret.
+    /// Creates a diagnostic for a problem at `range`.
+    ///
+    /// - Parameters:
+    ///   - hint: what to write instead.
+    ///   - sourceLine: the whole line in which `range` begins; the caret is printed below it.
     public init(severity: Severity, message: String, range: SourceRange, hint: String? = nil, sourceLine: String) {
         self.severity = severity
         self.message = message
@@ -28,18 +32,20 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
         self.sourceLine = sourceLine
     }
 
-    /// As `rendered(color: false)`.
+    /// The same text as `rendered(color: false)`.
     public var description: String { rendered(color: false) }
 
-    /// The message with its place, as compilers write it, and below it the line with a caret and the hint:
+    /// Returns the message and its place in the format of compilers, and below it the line with a caret and the hint:
     /// ```
     /// call.pipeline:4:11: error: no element "preprocesor"
     ///    4 | v4l2src ! preprocesor handler=blur ! call.camera
     ///      |           ^~~~~~~~~~~ did you mean "preprocessor"?
     /// ```
     ///
-    /// - Parameter columns: how wide the reader's window is. A longer line is shown in part, around the caret: wrapped, the
-    ///   caret would point nowhere.
+    /// - Parameters:
+    ///   - color: whether to color the text with terminal escape sequences.
+    ///   - columns: the width of the terminal. Of a longer line only the part around the caret is shown, because the
+    ///     caret would point to the wrong place below a wrapped line.
     public func rendered(color: Bool, columns: Int = 122) -> String {
         func paint(_ text: String, _ code: String) -> String { color ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text }
         let place = paint("\(range.file):\(range.line):\(range.column):", "1")
@@ -59,7 +65,7 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// The part of a source line that is shown, and what stands before the caret below it.
+/// The part of a source line that a diagnostic shows, and the indentation of the caret below it.
 private struct Excerpt {
     var text: String
     var indent: String
@@ -67,7 +73,8 @@ private struct Excerpt {
 
     private static let ellipsis = "… "
 
-    /// `columns` are all that there are, of which the last stays free: some terminals wrap a line that fills it.
+    /// - Parameter columns: the space for the excerpt. The last column stays free, because some terminals wrap a line
+    ///   that fills it.
     init(line: String, column: Int, length: Int, columns: Int) {
         let scalars = Array(line.unicodeScalars)
         let start = min(max(column - 1, 0), scalars.count)
@@ -80,7 +87,7 @@ private struct Excerpt {
         let before = window.lowerBound > 0 ? Self.ellipsis : ""
         let after = window.upperBound < scalars.count ? " …" : ""
         text = before + Self.printable(Self.string(scalars[window])) + after
-        // A tab below a tab, so that the caret lines up wherever the terminal puts its stops.
+        // A tab goes below a tab, so that the caret lines up for any tab width.
         indent =
             String(repeating: " ", count: before.count)
             + Self.string(scalars[window.lowerBound..<start].map { $0 == "\t" ? "\t" : " " })
@@ -91,7 +98,7 @@ private struct Excerpt {
         String(String.UnicodeScalarView(scalars))
     }
 
-    /// Control characters as their pictures: text from a file must not drive the terminal.
+    /// Replaces control characters by visible symbols: text from a file must not send commands to the terminal.
     static func printable(_ text: String) -> String {
         string(
             text.unicodeScalars.map { scalar in
@@ -105,16 +112,16 @@ private struct Excerpt {
     }
 }
 
-/// Why a description can't be used.
+/// The error of a description that can't be used.
 public struct DescriptionError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong, in the order of the text; never empty.
+    /// The problems, in the order of the text; never empty.
     public let diagnostics: [Diagnostic]
 
-    /// An error with these problems.
+    /// Creates an error with these diagnostics.
     public init(diagnostics: [Diagnostic]) {
         self.diagnostics = diagnostics
     }
 
-    /// All problems, one below the other.
+    /// All diagnostics, one below the other.
     public var description: String { diagnostics.map(\.description).joined(separator: "\n") }
 }

@@ -1,13 +1,13 @@
-/// Finds what a mistyped name was meant to be.
+/// Finds the name that a mistyped name most likely stands for.
 package enum NearestName {
-    /// The name that needs the fewest typing mistakes to become `name`, when few enough; `nil` otherwise.
+    /// Returns the candidate that differs from `name` by the fewest typing mistakes; `nil` if all differ by too many.
     package static func find(_ name: String, among candidates: [String]) -> String? {
         let wanted = Array(name.lowercased().unicodeScalars)
-        // A third of it wrong isn't a mistake any more, but another word.
+        // If more than a third of the characters differ, it is another word rather than a mistake.
         let limit = wanted.count < 2 ? 0 : max(1, (wanted.count + 1) / 3)
         var best: (name: String, distance: Int, begin: Int)?
         for candidate in candidates.sorted() {
-            // A scalar is at most four bytes; this spares most candidates the rest.
+            // A scalar has at most four bytes. This cheap test rejects most candidates.
             guard candidate.utf8.count <= 4 * (wanted.count + limit), candidate.utf8.count + limit >= wanted.count
             else {
                 continue
@@ -16,7 +16,7 @@ package enum NearestName {
             guard abs(other.count - wanted.count) <= limit else { continue }
             let distance = distance(wanted, other)
             guard distance <= limit else { continue }
-            // Who mistypes a word has mostly begun it right.
+            // Most mistyped words begin correctly, so of equally distant candidates the longest common prefix wins.
             let begin = zip(wanted, other).prefix { $0 == $1 }.count
             if let best, (distance, -begin) >= (best.distance, -best.begin) { continue }
             best = (candidate, distance, begin)
@@ -24,12 +24,12 @@ package enum NearestName {
         return best?.name
     }
 
-    /// How many typing mistakes turn one name into the other.
+    /// Returns the number of typing mistakes that turn one name into the other, ignoring case.
     static func mistakes(_ a: String, _ b: String) -> Int {
         distance(Array(a.lowercased().unicodeScalars), Array(b.lowercased().unicodeScalars))
     }
 
-    /// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
+    /// Returns the number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
     static func distance(_ a: [Unicode.Scalar], _ b: [Unicode.Scalar]) -> Int {
         if a.isEmpty || b.isEmpty { return a.count + b.count }
         var beforePrevious: [Int] = []

@@ -1,27 +1,31 @@
 import GStreamer
 import Synchronization
 
-/// What a node tells the checks about itself beyond GStreamer's registry. The node's element conforms, and
-/// ``KnownNodes/register(_:)`` makes the node known.
+/// What a node tells the checks that GStreamer's registry doesn't contain. The node's element conforms to this
+/// protocol, and ``KnownNodes/register(_:)`` registers the node.
 package protocol NodeTraits: SendableMetatype {
+    /// The name of the node's element factory.
     static var factoryName: String { get }
-    /// Whether a handler of that name may be set on it.
+    /// Returns whether the node accepts a handler of that name.
     static func hasHandler(named name: String) -> Bool
-    /// The handlers that the element's properties name, as far as they are known.
+    /// Returns the known handlers that the element's properties name.
     static func handlers(of element: ParsedElement) -> [HandlerReference]
-    /// What its pads of this direction carry as its properties are set; `nil` where its templates say all.
+    /// Returns the caps of the pads of this direction with the properties that the text sets; `nil` if the pad
+    /// templates apply unchanged.
     static func caps(of element: ParsedElement, _ direction: Pad.Direction) -> Caps?
-    /// The handler whose formats ``caps(of:_:)`` gives.
+    /// Returns the name of the handler whose formats ``caps(of:_:)`` returns; `nil` if the caps don't depend on a
+    /// handler.
     static func formatHandler(of element: ParsedElement) -> String?
-    /// A property of type string whose value is the description of a source.
+    /// The name of a string property whose value is the description of a source.
     static var sourceProperty: String? { get }
-    /// Pads that are requested with a user's name.
+    /// The pads that are requested by a user's name.
     static var userPads: [UserPad] { get }
-    /// Whether the node, a sink, holds its first buffer until the graph plays, as most sinks do.
+    /// Whether the node, a sink, blocks with its first buffer until the graph plays, as most sinks do.
     static var prerolls: Bool { get }
-    /// What is missing when nothing is linked to the node, a mixer that sends nothing without input; `nil` for other nodes.
-    static var lackOfInput: String? { get }
-    /// Checks of the node's own properties and pads.
+    /// The effect of linking nothing to the node, for the message of a warning. For mixers, which send nothing without
+    /// input; `nil` for other nodes.
+    static var missingInputEffect: String? { get }
+    /// The checks of the node's own properties and pads.
     static var checks: [any DescriptionCheck] { get }
 }
 
@@ -31,15 +35,16 @@ extension NodeTraits {
     package static var sourceProperty: String? { nil }
     package static var userPads: [UserPad] { [] }
     package static var prerolls: Bool { true }
-    package static var lackOfInput: String? { nil }
+    package static var missingInputEffect: String? { nil }
     package static var checks: [any DescriptionCheck] { [] }
 }
 
 /// A handler that an element's property names.
 package struct HandlerReference: Sendable {
     let name: String
-    /// The property that has its options.
+    /// The property that contains the handler's options.
     let optionsProperty: String
+    /// The names of the options that the handler accepts.
     let optionNames: [String]
 
     package init(name: String, optionsProperty: String, optionNames: [String]) {
@@ -49,7 +54,7 @@ package struct HandlerReference: Sendable {
     }
 }
 
-/// The nodes that the checks know.
+/// The registered nodes, whose traits the checks use. Thread-safe.
 package enum KnownNodes {
     private struct State: Sendable {
         var nodes: [any NodeTraits.Type] = []
@@ -57,7 +62,7 @@ package enum KnownNodes {
     }
     private static let state = Mutex(State())
 
-    /// Makes nodes known, instead of those known before.
+    /// Registers nodes, replacing all that were registered before.
     package static func register(_ nodes: [any NodeTraits.Type]) {
         let byFactory = Dictionary(uniqueKeysWithValues: nodes.map { ($0.factoryName, $0) })
         state.withLock { $0 = State(nodes: nodes, byFactory: byFactory) }
@@ -65,11 +70,11 @@ package enum KnownNodes {
 
     static var all: [any NodeTraits.Type] { state.withLock { $0.nodes } }
 
-    /// Of all nodes.
+    /// The checks of all registered nodes.
     package static var checks: [any DescriptionCheck] { all.flatMap { $0.checks } }
 
     static func node(_ factory: String) -> (any NodeTraits.Type)? { state.withLock { $0.byFactory[factory] } }
 
-    /// The first node, as they were registered, that has a handler of this name.
+    /// Returns the first registered node that has a handler of this name.
     static func node(ofHandler name: String) -> (any NodeTraits.Type)? { all.first { $0.hasHandler(named: name) } }
 }

@@ -1,35 +1,38 @@
-/// User names in pad names. A description can link `call.video_bob`, but GStreamer's grammar refuses `.`, `@`, `/` and
-/// letters outside ASCII there: letters, digits and `-` stand for themselves, every other UTF-8 byte is written `_XX`
-/// in hexadecimal.
+/// Converts user names to and from the form that they have in pad names.
+///
+/// A description can link `call.video_bob`, but GStreamer's grammar doesn't allow `.`, `@`, `/` and letters outside
+/// ASCII in pad names. ASCII letters, digits and `-` stand for themselves; every other UTF-8 byte is written `_XX`, in
+/// hexadecimal.
 public enum PadName {
     /// Why a pad name isn't an escaped user name.
     public enum UnescapeError: Error, Sendable, Hashable, CustomStringConvertible {
-        /// `_` without two hexadecimal digits after it.
+        /// The name contains a `_` without two hexadecimal digits after it.
         case badEscape(String)
-        /// A character that `escape` would have escaped.
+        /// The name contains a character that `escape` would have escaped.
         case badCharacter(Character)
-        /// The escapes aren't UTF-8.
+        /// The unescaped bytes aren't valid UTF-8.
         case notUTF8
-        /// An escape of a character that stands for itself, or in lower case: two pad names would be one user.
+        /// The name escapes a character that stands for itself, or uses lower-case digits. Such names are refused
+        /// because two pad names would stand for the same user. The value is the correct name.
         case notCanonical(String)
 
         /// What is wrong with the name.
         public var description: String {
             switch self {
-            case .badEscape(let text): "\"\(text)\" isn't \"_\" and two hexadecimal digits"
+            case .badEscape(let text): "\"\(text)\" isn't \"_\" followed by two hexadecimal digits"
             case .badCharacter(let character): "\"\(character)\" must be written in hexadecimal, as _XX"
-            case .notUTF8: "the escapes don't make UTF-8"
+            case .notUTF8: "the escaped bytes aren't valid UTF-8"
             case .notCanonical(let name): "write it as \"\(name)\""
             }
         }
     }
 
-    /// What messages say of it.
-    static let rule = "other bytes than letters, digits and - are _XX, in hexadecimal"
+    /// The rule as messages state it.
+    static let rule = "write every byte except letters, digits and - as _XX, in hexadecimal"
 
     private static func isPlain(_ byte: UInt8) -> Bool { byte.isLetter || byte.isDigit || byte == UInt8(ascii: "-") }
 
-    /// `anna@x.de` is `anna_40x_2Ede`.
+    /// Returns a user name as it is written in a pad name: `anna_40x_2Ede` for `anna@x.de`.
     public static func escape(_ name: String) -> String {
         name.utf8.map { byte in
             guard !isPlain(byte) else { return String(Unicode.Scalar(byte)) }
@@ -38,7 +41,7 @@ public enum PadName {
         }.joined()
     }
 
-    /// The user name that `escape` made this pad name from.
+    /// Returns the user name from which `escape` made `padName`.
     public static func unescape(_ padName: String) throws(UnescapeError) -> String {
         var bytes: [UInt8] = []
         var rest = padName[...]

@@ -1,12 +1,13 @@
 import GStreamer
 
-/// A description with values for its variables, expanded and parsed once: what checks, a graph and tools that show it
-/// are made from.
+/// A description whose variables have been replaced by values. It is expanded and parsed once; the checks, graphs and
+/// tools that display a description all use this one result.
 public struct ResolvedDescription: Sendable {
-    /// What it was resolved from.
+    /// The description with its variables.
     public let description: Description
+    /// The expanded text.
     private let bytes: [UInt8]
-    /// What is wrong with comments, quotes and variables.
+    /// The problems of variables, and of NUL characters in the text.
     private let expansionProblems: [Problem]
     private let parsed: ParsedDescription
     private let locator: Locator
@@ -21,8 +22,9 @@ public struct ResolvedDescription: Sendable {
 
     // MARK: Contents
 
-    /// The text for `gst_parse_launch_full`: comments stripped, variables replaced. Throws when a variable has no value,
-    /// or can't be read.
+    /// The text for `gst_parse_launch_full`, without comments and with variables replaced.
+    ///
+    /// Throws a ``DescriptionError`` if a variable has no value or is malformed.
     public var text: String {
         get throws(DescriptionError) {
             guard expansionProblems.isEmpty else {
@@ -32,22 +34,23 @@ public struct ResolvedDescription: Sendable {
         }
     }
 
-    /// The text with U+FFFD for each variable without a value.
+    /// The expanded text with U+FFFD in place of each variable without a value.
     private var shownText: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Its elements and links. What can't be read is left out: ``diagnose(additionalChecks:parses:isComplete:)`` reports it.
+    /// The description's elements and links. Leaves out text that can't be parsed, which
+    /// ``diagnose(additionalChecks:parses:isComplete:)`` reports.
     public var outline: DescriptionOutline { DescriptionOutline(parsed) }
 
-    /// The elements whose factories exist, in the order of the text, each with what it sets.
+    /// The elements whose factories exist, with the properties that the text sets, in the order of the text.
     public var elements: [DescribedElement] { described.filter { $0.uriDirection == nil } }
 
-    /// The names of the factories of its elements, and of those in the values of properties
-    /// (`video-sink="videoconvert ! ximagesink"`), whether they exist or not.
+    /// The factory names of all elements, including those in the values of properties
+    /// (`video-sink="videoconvert ! ximagesink"`), whether the factories exist or not.
     package var factories: Set<String> {
         var factories = Set(parsed.elements.filter { !$0.isURI }.map(\.factory))
         for element in elements {
             factories.formUnion(element.nested.map(\.factory))
-            // Which type a child's property has can't be known before the child exists.
+            // The type of a child's property is unknown until the child exists, so any value may be a description.
             for property in element.properties where property.name.contains("::") {
                 let value = DescriptionParser.parse(Array((property.value ?? "").utf8))
                 factories.formUnion(value.elements.map(\.factory))
@@ -60,7 +63,7 @@ public struct ResolvedDescription: Sendable {
     private var described: [DescribedElement] {
         GStreamerRuntime.initialize()
         let outline = outline
-        let fed = Set(outline.links.map(\.sink))
+        let sinks = Set(outline.links.map(\.sink))
         let sourcePads = Dictionary(grouping: outline.links, by: \.source).mapValues { links in
             Set(links.flatMap { $0.sourcePads.isEmpty ? [""] : $0.sourcePads })
         }
@@ -74,25 +77,30 @@ public struct ResolvedDescription: Sendable {
                         name: $0.name, value: $0.isUnknown ? nil : $0.text(in: element.factory), locator: locator,
                         offsets: $0.valueRange)
                 },
-                isFed: fed.contains(index), sourcePads: sourcePads[index] ?? [], uriDirection: element.uriDirection,
+                hasInput: sinks.contains(index), sourcePads: sourcePads[index] ?? [],
+                uriDirection: element.uriDirection,
                 isNested: false, locator: locator, offsets: element.range)
         }
     }
 
     // MARK: Checking
 
-    /// Every problem that can be found without running (the first hundred of them), in the order of the text; empty when
-    /// the description is fine. ``Graph/diagnose(_:isMadeNext:isComplete:)`` adds what the nodes know of themselves; call
-    /// `Nodes.register()` before, or the nodes are unknown elements.
+    /// Returns the problems that can be found without running the description, at most one hundred, in the order of the
+    /// text; empty if there are none.
     ///
-    /// It loads the plugins of the elements named. When nothing is found, or nothing that GStreamer's own parser couldn't
-    /// know better, that parser is asked: then elements are made and their properties set, in the NULL state, and let go.
+    /// ``Graph/diagnose(_:isMadeNext:isComplete:)`` adds the checks of MediaGraph's nodes. Call `Nodes.register()`
+    /// first; otherwise the nodes are reported as unknown elements.
+    ///
+    /// Loads the plugins of the named elements. If the checks find no errors, or only errors that GStreamer's own
+    /// parser may refute, the text is also parsed by GStreamer: this creates the elements in the NULL state, sets their
+    /// properties, and releases them.
     ///
     /// - Parameters:
-    ///   - additionalChecks: checks beyond what GStreamer's classes say about themselves.
-    ///   - parses: whether to ask GStreamer's parser at the end. Leave it out where the text is parsed next anyway, and
-    ///     give its error to ``diagnostic(forParseError:)``.
-    ///   - isComplete: whether nobody links anything to it later. Then elements that the text leaves unlinked are told.
+    ///   - additionalChecks: checks beyond those that use GStreamer's registry and classes.
+    ///   - parses: whether GStreamer's parser checks the text too. Pass `false` if you parse the text next anyway, and
+    ///     pass the parser's error to ``diagnostic(forParseError:)``.
+    ///   - isComplete: whether the description is the whole graph, to which no program adds elements or links. Then
+    ///     unlinked elements and similar problems, which GStreamer's parser accepts, are reported too.
     public func diagnose(
         additionalChecks: [any DescriptionCheck] = [], parses: Bool = true, isComplete: Bool = false
     ) -> [Diagnostic] {
@@ -100,10 +108,10 @@ public struct ResolvedDescription: Sendable {
         let text = shownText
         if let command = ShellCommand.problem(in: text) { return inOrder([command]) }
         let typography = TypographyCheck.problems(in: text).filter {
-            // A variable's value is as it is meant.
+            // The value of a variable is taken as intended.
             if case .expanded(let range) = $0.place { locator.variable(at: range) == nil } else { true }
         }
-        // What else would be found follows from these.
+        // Stop here: other findings would be consequences of these characters.
         guard typography.isEmpty else { return inOrder(expansionProblems + typography) }
         let quotes = StrayQuotes.problems(in: bytes)
         guard quotes.isEmpty else { return inOrder(expansionProblems + quotes) }
@@ -118,15 +126,15 @@ public struct ResolvedDescription: Sendable {
         problems += DescriptionChecks.problems(in: context)
         let errors = problems.filter { $0.severity == .error }
         if parses, errors.allSatisfy({ !$0.isCertain }) {
-            // What templates and names in the text can't tell, an actual parse can.
+            // GStreamer's parser makes the elements, and so knows pads that the pad templates and the text don't show.
             let verdict = DescriptionProbe.parse(text)
             if let verdict {
-                if errors.isEmpty { problems.append(ParseErrorPlace.problem(verdict.message, context.parsed, bytes)) }
+                if errors.isEmpty { problems.append(ParseErrorLocator.problem(verdict.message, context.parsed, bytes)) }
             } else {
                 problems.removeAll { $0.severity == .error }
             }
         }
-        // For GStreamer these are no errors.
+        // GStreamer's parser accepts these, so they come after the errors that its verdict may remove.
         if isComplete {
             problems +=
                 UnlinkedCheck.problems(in: context) + TeeCheck.problems(in: context)
@@ -137,12 +145,13 @@ public struct ResolvedDescription: Sendable {
         return inOrder(problems, additionalChecks.flatMap { $0.problems(among: elements) })
     }
 
-    /// The best place for an error that `gst_parse_launch_full` gave for ``text``.
+    /// Returns a diagnostic for an error that `gst_parse_launch_full` reported for ``text``, at the most likely place.
     public func diagnostic(forParseError message: String) -> Diagnostic {
-        locator.diagnostic(ParseErrorPlace.problem(message, parsed, bytes))
+        locator.diagnostic(ParseErrorLocator.problem(message, parsed, bytes))
     }
 
-    /// A description with repaired text, each byte of which has the place of the byte that it replaces.
+    /// Creates a description from repaired text of the same length. Each byte keeps the place of the byte that it
+    /// replaces.
     private init(_ original: ResolvedDescription, repaired bytes: [UInt8]) {
         description = original.description
         self.bytes = bytes
@@ -151,12 +160,13 @@ public struct ResolvedDescription: Sendable {
         locator = original.locator
     }
 
-    /// More is no help to anyone: such a text is no description.
+    /// The limit for diagnostics. A text with more problems isn't a description, and more messages wouldn't help.
     private static let maximumDiagnostics = 100
 
-    /// Diagnostics in the order of the text, each once: a default that is used twice would say everything twice.
+    /// Returns diagnostics in the order of the text, without duplicates: a problem in a default would be reported at
+    /// each use of the variable.
     private func inOrder(_ problems: [Problem], _ more: [Diagnostic] = []) -> [Diagnostic] {
-        // In two steps, because a diagnostic holds its line's text.
+        // Sort and cut the problems first: a diagnostic contains a copy of its line's text.
         let first = problems.map { (offset: locator.sourceRange(of: $0.place).lowerBound, problem: $0) }.enumerated()
             .sorted { ($0.element.offset, $0.offset) < ($1.element.offset, $1.offset) }
             .prefix(Self.maximumDiagnostics).map { locator.diagnostic($0.element.problem) }

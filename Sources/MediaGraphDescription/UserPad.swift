@@ -1,9 +1,9 @@
 import Foundation
 
-/// Pads that are requested with a user's name behind a prefix: `video_bob` of a session, `user_bob` of a speaker.
+/// A kind of pad that is requested by a prefix and a user's name: `video_bob` of a session, `user_bob` of a speaker.
 package struct UserPad: Sendable {
     let prefix: String
-    /// Whether the name must be escaped (``PadName``); otherwise any text is a name.
+    /// Whether the user's name must be escaped (``PadName``). If not, the node accepts any text as a name.
     let requiresEscaping: Bool
 
     package init(prefix: String, requiresEscaping: Bool) {
@@ -11,7 +11,7 @@ package struct UserPad: Sendable {
         self.requiresEscaping = requiresEscaping
     }
 
-    /// Why a node refuses a pad's name; `nil` when the node accepts it.
+    /// Returns why a node refuses a pad's name; `nil` if the node accepts it.
     static func problem(of pad: String, by template: String, _ factory: String) -> (message: String, hint: String)? {
         let pads = KnownNodes.node(factory)?.userPads.filter(\.requiresEscaping) ?? []
         guard let prefix = pads.first(where: { template == $0.prefix + "%s" })?.prefix else { return nil }
@@ -27,14 +27,15 @@ package struct UserPad: Sendable {
         }
     }
 
-    /// What to write for a pad whose user's name isn't escaped; `nil` where it isn't known to be a user's.
+    /// Returns what to write for a pad whose user's name isn't escaped; `nil` if the pad doesn't have a user pad's
+    /// prefix.
     static func corrected(_ pad: String, after element: String = "") -> String? {
         let prefixes = KnownNodes.all.flatMap { $0.userPads }.map(\.prefix)
         guard let prefix = longest(of: prefixes, in: pad), pad.count > prefix.count else { return nil }
         let text = String(pad.dropFirst(prefix.count))
         let user: String
         do throws(PadName.UnescapeError) { user = try PadName.unescape(text) } catch {
-            // As URLs have it.
+            // The name may be escaped as in a URL.
             user =
                 if case .notCanonical(let name) = error {
                     (try? PadName.unescape(name)) ?? text
@@ -45,7 +46,7 @@ package struct UserPad: Sendable {
         return "write \(element)\(prefix)\(PadName.escape(user)) for the user \"\(user)\": \(PadName.rule)"
     }
 
-    /// The user whose name is part of a pad's; `nil` for any other pad.
+    /// Returns the user whose name a pad's name contains; `nil` for any other pad.
     package static func user(of pad: String, among pads: [UserPad]) -> String? {
         longest(of: pads.map(\.prefix), in: pad).flatMap { try? PadName.unescape(String(pad.dropFirst($0.count))) }
     }

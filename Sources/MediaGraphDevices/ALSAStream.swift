@@ -1,20 +1,21 @@
 import Foundation
 
-/// One direction of an ALSA device of the kernel's: what `hw:CARD,DEVICE` plays to or records from.
+/// One direction, playback or capture, of a kernel ALSA device `hw:CARD,DEVICE`.
 struct ALSAStream: Hashable {
     var card: Int
     var device: Int
     var kind: MediaDevice.Kind
-    /// The card's, for people.
+    /// The card's display name.
     var name: String
 
     var path: String { "hw:\(card),\(device)" }
     var text: String { "\(kind == .microphone ? "alsasrc" : "alsasink") device=\(path)" }
 
-    /// The file that whoever uses it has open.
+    /// The device file that programs open to use the stream.
     var file: String { "/dev/snd/pcmC\(card)D\(device)\(kind == .microphone ? "c" : "p")" }
 
-    /// All that the kernel has, those in use among them: GStreamer's provider opens each, and leaves out what it can't open.
+    /// Returns all streams that the kernel lists, including those in use. GStreamer's provider opens each device, and
+    /// omits those that it can't open.
     static func all() -> [ALSAStream] {
         func text(_ name: String) -> String {
             (try? String(contentsOfFile: "/proc/asound/\(name)", encoding: .utf8)) ?? ""
@@ -22,8 +23,8 @@ struct ALSAStream: Hashable {
         return list(streams: text("pcm"), cards: text("cards"))
     }
 
-    /// From what the kernel writes to `/proc/asound/pcm` (`00-01: ID : name : playback 1 : capture 1`) and
-    /// `/proc/asound/cards` (` 0 [ID      ]: driver - name`).
+    /// Parses the contents of `/proc/asound/pcm` (`00-01: ID : name : playback 1 : capture 1`) and `/proc/asound/cards`
+    /// (` 0 [ID      ]: driver - name`).
     static func list(streams: String, cards: String) -> [ALSAStream] {
         var names: [Int: String] = [:]
         for line in cards.split(separator: "\n") {

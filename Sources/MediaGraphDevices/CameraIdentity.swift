@@ -1,16 +1,16 @@
 import Foundation
 
-/// Which camera it is, whatever its number. One that is plugged in again gets another number while somebody still has the old
-/// file open, or keeps a frame of the kernel's memory.
+/// Identifies a camera independently of the number in its device file. A camera that is plugged in again gets another
+/// number while a program still has the old file open, or holds a frame in the kernel's memory.
 struct CameraIdentity: Hashable, Sendable {
-    /// Where it is plugged in, as sysfs has it.
+    /// The port that the camera is plugged in to, as its path in sysfs.
     private let port: String
-    /// Which of one camera's files: a USB camera has one for pictures, and one for what it says of them.
+    /// Distinguishes the device files of one camera: a USB camera has one for pictures, and one for their metadata.
     private let index: String
-    /// A USB camera's vendor and product, and its serial number where it has one.
+    /// A USB camera's vendor and product IDs, and its serial number if it has one.
     private let product: [String]?
 
-    /// `nil` for what is plugged in nowhere, such as a virtual camera.
+    /// `nil` for a camera without a port, such as a virtual one.
     init?(path: String, sysfs: String = "/sys") {
         let file = URL(fileURLWithPath: path).resolvingSymlinksInPath().lastPathComponent
         let entry = URL(fileURLWithPath: "\(Self.folder(sysfs))/\(file)").resolvingSymlinksInPath()
@@ -23,7 +23,7 @@ struct CameraIdentity: Hashable, Sendable {
         else { return nil }
         self.index = index
         port = device.path
-        // What sysfs shows for a USB camera is one of its interfaces; the folder above is the camera's.
+        // For a USB camera, `device` is one of its interfaces; the folder above it is the camera's.
         let camera = device.deletingLastPathComponent()
         product = text(camera.appendingPathComponent("idVendor")).flatMap { vendor in
             text(camera.appendingPathComponent("idProduct")).map { product in
@@ -32,8 +32,9 @@ struct CameraIdentity: Hashable, Sendable {
         }
     }
 
-    /// Its file now: that of the camera in the same place, else of the only one of the same make that wasn't there when this
-    /// one went. `nil` while it isn't there.
+    /// Returns the camera's current device file: that of the camera at the same port, or otherwise of the only camera
+    /// with the same product and serial number that isn't in `others`, the cameras that were present when this one was
+    /// lost. `nil` if there is no such camera.
     func path(besides others: Set<CameraIdentity> = [], sysfs: String = "/sys") -> String? {
         let cameras = Self.plugged(sysfs: sysfs)
         if let same = cameras.first(where: { $0.identity == self }) { return same.path }
@@ -44,7 +45,7 @@ struct CameraIdentity: Hashable, Sendable {
         return alike.count == 1 ? alike[0].path : nil
     }
 
-    /// All that are there.
+    /// Returns all cameras that are plugged in.
     static func all(sysfs: String = "/sys") -> Set<CameraIdentity> { Set(plugged(sysfs: sysfs).map(\.identity)) }
 
     private static func plugged(sysfs: String) -> [(path: String, identity: CameraIdentity)] {

@@ -1,16 +1,16 @@
 import GStreamer
 
-/// Formats that a camera gives together, as its caps list them: one coding at some sizes and rates.
+/// One structure of a camera's caps: a media type and pixel format, with ranges of sizes and frame rates.
 struct CameraMode: Sendable {
-    /// Such as "video/x-raw" or "image/jpeg".
+    /// The media type, such as "video/x-raw" or "image/jpeg".
     var mediaType: String
-    /// What raw pixels are called; `nil` of anything else.
+    /// The name of the raw pixel format; `nil` if the media type isn't raw video.
     var pixels: String?
     var width: ClosedRange<Int>
     var height: ClosedRange<Int>
     var frameRate: (least: Fraction, greatest: Fraction)
 
-    /// All that `caps` list of a camera; empty for what says no sizes.
+    /// Returns the modes that a camera's caps list; empty if the caps contain no sizes.
     static func all(in caps: Caps) -> [CameraMode] {
         guard !caps.isAny else { return [] }
         return (0..<caps.count).filter(caps.isInSystemMemory).flatMap { all(in: caps[$0]) }
@@ -34,23 +34,23 @@ struct CameraMode: Sendable {
     }
 }
 
-/// What is wanted of a camera: a size and a rate, and what can be handed on as it comes.
+/// What is wanted from a camera: a size, a frame rate, and the formats that need no conversion.
 struct CameraWish: Sendable {
     var width = 1280
     var height = 720
     var frameRate = Fraction(30, 1)
-    /// Raw pixels that need no conversion, the best first: those that downstream takes, or where any will do, that the nodes
-    /// carry.
+    /// The raw pixel formats that need no conversion, best first: those that downstream accepts, or if downstream
+    /// accepts any, those that the nodes carry.
     var pixels = VideoFormat.allCases.map(\.gstreamerName)
-    /// What else it takes as it comes: "image/jpeg".
+    /// The other media types that downstream accepts, such as "image/jpeg".
     var codings: Set<String> = []
-    /// Raw pictures are no use to it.
+    /// Whether downstream accepts no raw video.
     var refusesRaw = false
 
     init() {}
 
-    /// By what downstream takes: the first of its alternatives. What that leaves open is 1280×720 at 30 frames a second, or as
-    /// near to that as it allows.
+    /// Creates a wish from the caps that downstream accepts, of which the first structure counts. Values that it leaves
+    /// open are 1280×720 at 30 frames per second, or as near to that as the structure allows.
     init(_ downstream: Caps?) {
         guard let downstream, !downstream.isAny, !downstream.isEmpty else { return }
         let structures = (0..<downstream.count).map {
@@ -62,7 +62,7 @@ struct CameraWish: Sendable {
         let names = raw.map { $0.names("format") }
         if !names.isEmpty, names.allSatisfy({ !$0.isEmpty }) { pixels = names.flatMap(\.self) }
         guard let first = raw.first ?? structures.first?.structure else { return }
-        // Of a list of values the one that comes nearest to what nobody would have to ask for.
+        // Of a list of values, choose the one nearest to the default.
         func nearest(_ ranges: [ClosedRange<Int>], to value: Int) -> ClosedRange<Int>? {
             ranges.min { abs(value.clamped(to: $0) - value) < abs(value.clamped(to: $1) - value) }
         }
@@ -90,7 +90,7 @@ struct CameraWish: Sendable {
     }
 }
 
-/// The mode of a camera that was picked: one size and one rate.
+/// The camera mode that was chosen: one size and one frame rate.
 struct PickedMode: Sendable, Equatable {
     var mediaType: String
     var pixels: String?
@@ -105,7 +105,7 @@ struct PickedMode: Sendable, Equatable {
 }
 
 extension PickedMode: CustomStringConvertible {
-    /// `YUY2 640×480@30`, as `mediagraph devices` writes it.
+    /// The mode in the notation of `mediagraph devices`, such as `YUY2 640×480@30`.
     var description: String {
         let coding = pixels ?? (mediaType == "image/jpeg" ? "MJPEG" : mediaType)
         let rate = frameRate.value == frameRate.value.rounded() ? "\(Int(frameRate.value))" : "\(frameRate)"
@@ -114,11 +114,14 @@ extension PickedMode: CustomStringConvertible {
 }
 
 extension CameraWish {
-    /// The mode that gives what is wanted at least cost; `nil` where none is of use.
+    /// Returns the mode that satisfies the wish at the lowest cost; `nil` if no mode can be used.
     ///
-    /// What is missing counts first: frames per second and pixels, each as the part of what is wanted that isn't there, so that a
-    /// great size at two frames a second is never taken for the wanted one. Then what is too much: no larger than necessary.
-    /// Then work: as it comes, raw to be converted, JPEG to be decoded. Then the list's own order.
+    /// The criteria are, in this order:
+    /// - the missing parts of the frame rate and of the pixel count, so that a large size at two frames per second is
+    ///   never preferred to the wanted rate
+    /// - the size, which should be no larger than necessary
+    /// - the work: no conversion is best, then conversion of raw pixels, then JPEG decoding
+    /// - the order of the camera's list
     func pick(from modes: [CameraMode]) -> PickedMode? {
         let costs = modes.enumerated().compactMap { index, mode in
             cost(mode).map { (cost: $0 + [Double(index)], mode: mode) }
@@ -126,15 +129,15 @@ extension CameraWish {
         return costs.min { $0.cost.lexicographicallyPrecedes($1.cost) }.map { nearest($0.mode) }
     }
 
-    /// Of one mode, the most important first; `nil` where nothing here can read it.
+    /// Returns the costs of a mode, the most important first; `nil` if the mode can't be used.
     private func cost(_ mode: CameraMode) -> [Double]? {
         guard let work = work(mode) else { return nil }
         let picked = nearest(mode)
         let area = Double(width * height)
-        // 29.97 is 30 to everybody.
+        // Treats 29.97 as 30.
         let speed = picked.frameRate.value / frameRate.value
         let slowness = speed > 0.98 ? 0 : 1 - speed
-        // A picture of another shape is scaled until it fits, and gets borders.
+        // A picture with another aspect ratio is scaled to fit, with borders.
         let scale = min(Double(width) / Double(picked.width), Double(height) / Double(picked.height), 1)
         let smallness = 1 - Double(picked.width * picked.height) * scale * scale / area
         return [

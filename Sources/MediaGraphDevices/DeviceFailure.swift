@@ -2,16 +2,16 @@ import Foundation
 import GStreamer
 import MediaGraphCore
 
-/// What a stock element's error says of the device behind it.
+/// Translates errors of stock elements to errors about their devices.
 package enum DeviceFailure {
-    /// `nil` for an error that isn't the device's.
+    /// Returns the device's error; `nil` if the element's error isn't about the device.
     ///
     /// - Parameters:
-    ///   - device: what people call it: `HD Webcam (/dev/video0)`.
-    ///   - path: its file, where it has one; the element's own words don't always tell why that can't be opened: `alsasrc` says
-    ///     "No such file or directory" of one that isn't there and of one that it may not read.
-    ///   - isSink: it is written to.
-    ///   - wasRunning: it had given data before.
+    ///   - device: The device's display name, such as `HD Webcam (/dev/video0)`.
+    /// - path: The device's file, if it has one. The element's message doesn't always say why the file can't be opened:
+    ///     `alsasrc` reports "No such file or directory" for a missing file and for one that it may not read.
+    ///   - isSink: Whether the element writes to the device.
+    ///   - wasRunning: Whether the device had delivered or accepted data before.
     static func error(
         _ error: GLibError, debug: String = "", device: String, path: String? = nil, isSink: Bool = false,
         wasRunning: Bool
@@ -19,7 +19,8 @@ package enum DeviceFailure {
         func detail(_ problem: String) -> MediaGraphError.Detail {
             MediaGraphError.Detail(device, actual: "\(problem) (\(error.message))")
         }
-        // By what isn't translated. PulseAudio is asked for the device when data is to flow: the element counts as running by then.
+        // Messages are translated, but this prefix isn't. The element asks PulseAudio for the device when data starts
+        // to flow, so `wasRunning` is true by then.
         if error.message.hasPrefix("Failed to connect stream:") {
             return .noDevice(detail("the sound server has no such device; `mediagraph devices` lists its devices"))
         }
@@ -35,17 +36,17 @@ package enum DeviceFailure {
             return .deviceBusy(detail("in use by another program; `mediagraph devices` shows which"))
         case .notAuthorized: return .notPermitted(detail(permissionHint(path)))
         case .read, .write:
-            // pulsesrc opens without a device and asks for it with the first read.
+            // pulsesrc opens without the device, and asks for it on the first read.
             return wasRunning
                 ? .deviceGone(detail("was disconnected"))
-                : .noDevice(detail("not found, or not working; `mediagraph devices` lists the devices that are there"))
+                : .noDevice(detail("not found, or not working; `mediagraph devices` lists the available devices"))
         case .notFound, .openRead, .openWrite, .openReadWrite:
             if wasRunning { return .deviceGone(detail("was disconnected")) }
             if let path, access(path, F_OK) == 0, access(path, R_OK | W_OK) != 0 {
                 return .notPermitted(detail(permissionHint(path)))
             }
-            return .noDevice(detail("can't be opened; `mediagraph devices` lists the devices that are there"))
-        // A server that went: pulsesrc says "Disconnected" with a code that says nothing.
+            return .noDevice(detail("can't be opened; `mediagraph devices` lists the available devices"))
+        // When its server ends, pulsesrc posts "Disconnected" with a generic code.
         default:
             guard error.domain == "gst-resource-error-quark" else { return nil }
             return wasRunning
@@ -61,7 +62,7 @@ package enum DeviceFailure {
 }
 
 extension DeviceFailure {
-    /// The file behind a V4L2 or ALSA element's device; `nil` where there is none, or none that is known.
+    /// Returns the device file of a V4L2 or ALSA element; `nil` if it has none or it isn't known.
     static func path(of element: Element) -> String? {
         guard let device = try? element.propertyText("device"), !device.isEmpty else { return nil }
         if device.hasPrefix("/dev/") { return device }
@@ -70,7 +71,7 @@ extension DeviceFailure {
             return nil
         }
         let name = String(match.1)
-        // By a card's name its folder in /proc links to that of its number: `card0`.
+        // /proc/asound/NAME is a link to the folder of the card's number, such as `card0`.
         guard
             let card = Int(name)
                 ?? (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/asound/\(name)"))
@@ -81,19 +82,21 @@ extension DeviceFailure {
 }
 
 extension DeviceFailure {
-    /// The stock elements that open a device, each with the device that it opens by default.
+    /// The stock elements that open a device, with the names of their default devices.
     private static let defaultDevices = [
         "v4l2src": "/dev/video0", "v4l2sink": "/dev/video1", "alsasrc": "default", "alsasink": "default",
         "pulsesrc": "PulseAudio's source", "pulsesink": "PulseAudio's sink", "pipewiresrc": "PipeWire's camera",
         "pipewiresink": "PipeWire's sink",
     ]
 
-    /// Of an error that an element has posted, on the thread that posts; `nil` for one that is no device's.
+    /// Returns the device error for an error that an element has posted; `nil` if the error isn't about a device. Call
+    /// it on the thread that posts the error.
     package static func error(_ report: Message.Report, of element: Element) -> MediaGraphError? {
         let wasRunning = element.isPlaying
         guard let device = name(of: element),
             ElementProblem(report.error) != nil || element.factoryName?.hasPrefix("pulse") ?? false,
-            // Of other troubles with windows the element has the words: one that was closed, a screen without Xv.
+            // For other window errors, such as a closed window or a screen without Xv, the element's own message is
+            // best.
             !ScreenCaptures.windowSinks.contains(element.factoryName ?? "")
                 || !wasRunning && report.debug.contains("Could not open display")
         else { return nil }
@@ -102,7 +105,7 @@ extension DeviceFailure {
             wasRunning: wasRunning)
     }
 
-    /// What people call a stock element's device; `nil` for an element that has none.
+    /// Returns the display name of a stock element's device; `nil` for an element without one.
     package static func name(of element: Element) -> String? {
         guard let factory = element.factoryName else { return nil }
         if let capture = ScreenCapture(element) { return capture.label }

@@ -1,37 +1,37 @@
 import GStreamer
 
-/// One of the formats of a device: what can be had of it together.
+/// A format of a device, with the sizes and rates that the device supports in it.
 public struct DeviceFormat: Sendable, Hashable, Codable {
-    /// From the least to the greatest; both the same where there is one.
+    /// A range of numbers. Both bounds are the same for a single value.
     public struct Span<Number: Sendable & Hashable & Codable & Comparable>: Sendable, Hashable, Codable {
         /// The least value.
         public var least: Number
         /// The greatest value.
         public var greatest: Number
 
-        /// The values from `least` to `greatest`, both included.
+        /// Creates a range that includes both bounds.
         public init(least: Number, greatest: Number) {
             self.least = least
             self.greatest = greatest
         }
     }
 
-    /// Such as "video/x-raw" or "image/jpeg".
+    /// The media type, such as "video/x-raw" or "image/jpeg".
     public var mediaType: String
-    /// What raw pixels or samples are called: "YUY2", "S16LE".
+    /// The names of raw pixel or sample formats, such as "YUY2" or "S16LE".
     public var names: [String]
-    /// Pixels; of video only, as is the rate.
+    /// Widths in pixels; empty for audio.
     public var widths: [Span<Int>]
-    /// Pixels; of video only.
+    /// Heights in pixels; empty for audio.
     public var heights: [Span<Int>]
-    /// Frames per second; 0 to 2147483647 where a device gives any, as screens do.
+    /// Frames per second; empty for audio. 0 to 2147483647 if the device supports any rate, as screens do.
     public var frameRates: [Span<Double>]
-    /// Samples per second; of sound only, as are the channels.
+    /// Samples per second; empty for video.
     public var sampleRates: [Span<Int>]
-    /// The numbers of channels; of sound only.
+    /// Numbers of channels; empty for video.
     public var channels: [Span<Int>]
 
-    /// One alternative of a device's caps.
+    /// Creates a format from one structure of a device's caps.
     package init(_ structure: Structure) {
         func spans<Number>(_ ranges: [ClosedRange<Number>]) -> [Span<Number>] {
             ranges.map { Span(least: $0.lowerBound, greatest: $0.upperBound) }
@@ -40,7 +40,7 @@ public struct DeviceFormat: Sendable, Hashable, Codable {
         names = structure.names("format")
         widths = spans(structure.integers("width"))
         heights = spans(structure.integers("height"))
-        // GStreamer's least fraction stands for none.
+        // GStreamer's smallest fraction means that there is no lower bound.
         frameRates = spans(
             structure.fractions("framerate").map { ($0.lowerBound < 1e-6 ? 0 : $0.lowerBound)...$0.upperBound })
         sampleRates = spans(structure.integers("rate"))

@@ -1,21 +1,24 @@
 import MediaGraphCore
 
-/// The devices that are there, and who couldn't say what he has.
+/// The available devices, and the servers and drivers that couldn't be asked for theirs.
 public struct DeviceList: Sendable {
-    /// Cameras first, of each kind the default first.
+    /// The devices, sorted by kind with cameras first, and in each kind with the default device first.
     public var devices: [MediaDevice]
-    /// A `timeOut` for each sound server, X server and driver that hasn't answered: its devices aren't among these.
+    /// A `timeOut` error for each sound server, X server and driver that didn't answer. Their devices are missing in
+    /// ``devices``.
     public var unanswered: [MediaGraphError]
 
-    /// A list of devices, with the errors of what couldn't be asked.
+    /// Creates a list of devices, with the errors of servers and drivers that didn't answer.
     public init(devices: [MediaDevice], unanswered: [MediaGraphError]) {
         self.devices = devices
         self.unanswered = unanswered
     }
 
+    /// Creates a list from the listers' answers.
+    ///
     /// - Parameters:
-    ///   - kind: which are wanted; `nil` for all.
-    ///   - former: what stands for the answer of who hasn't answered.
+    ///   - kind: The kind of devices to include; `nil` for all.
+    ///   - former: Returns the answer to use for a lister that didn't answer.
     init(
         _ answers: [(lister: DeviceLister, answer: DeviceLister.Answer?)], of kind: MediaDevice.Kind? = nil,
         former: (DeviceLister) -> DeviceLister.Answer = { _ in DeviceLister.Answer() }

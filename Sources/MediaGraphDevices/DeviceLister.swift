@@ -3,45 +3,46 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// Who knows of devices: one of GStreamer's device providers, or the X server.
+/// A source of device lists: one of GStreamer's device providers, or the X server.
 ///
-/// Each is asked on a queue of its own: where one hangs, the others' devices are known all the same. A provider runs while
-/// somebody looks at its devices.
+/// Each lister is asked on its own queue, so that one that hangs doesn't block the others. A provider runs only while
+/// it is asked or watched.
 final class DeviceLister: Sendable {
     struct Answer: Sendable {
         var devices: [MediaDevice] = []
-        /// The providers whose devices these are, too.
+        /// The names of the providers that this lister hides, because it lists their devices too.
         var hiddenProviders: [String] = []
     }
 
     private struct Use: Sendable {
         var holders = 0
-        /// While somebody looks.
+        /// The provider, while it is in use.
         var provider: DeviceProvider?
         var isStarted = false
     }
 
     static let all = DeviceProvider.Factory.all.map { DeviceLister($0) } + [DeviceLister(nil)]
 
-    /// `nil` for the X server.
+    /// The provider's factory; `nil` for the X server.
     private let factory: DeviceProvider.Factory?
-    /// The provider's; empty for the X server.
+    /// The name of the provider's factory; empty for the X server.
     var factoryName: String { factory?.name ?? "" }
     private let queue: DispatchQueue
-    /// Touched on the queue.
+    /// Only used on the queue.
     private let use = Mutex(Use())
-    /// How many that asked haven't been answered: whoever asks next would wait behind them.
+    /// The number of calls that haven't returned. A further call would wait behind them.
     private let unanswered = BlockingMonitor(0)
-    /// How many never will be.
-    private let forsaken = Atomic<Int>(0)
-    private static let mostForsaken = 10
+    /// The number of calls that will never return.
+    private let stuckCalls = Atomic<Int>(0)
+    /// Each stuck call costs a thread, so the lister isn't asked again after this many.
+    private static let stuckCallLimit = 10
 
     private init(_ factory: DeviceProvider.Factory?) {
         self.factory = factory
         queue = DispatchQueue(label: "mediagraph.devices.\(factory?.name ?? "screens")")
     }
 
-    /// For people: `PulseAudio`, of what the registry calls "PulseAudio Device Provider".
+    /// The display name, such as `PulseAudio` for the provider that the registry calls "PulseAudio Device Provider".
     var name: String {
         factory?.longName.replacing(" Device Provider", with: "") ?? "the X server \(DeviceProbe.display ?? "")"
     }
@@ -56,8 +57,8 @@ final class DeviceLister: Sendable {
 
     // MARK: Asking
 
-    /// Each at the same time, but for those whose devices others are known to have too. It blocks, but no longer than so many
-    /// milliseconds: `nil` for who hasn't answered by then.
+    /// Asks all listers at the same time, except those that are hidden by others. Blocks for at most the given time;
+    /// the answer of a lister that hasn't answered by then is `nil`.
     static func ask(_ listers: [DeviceLister], within milliseconds: UInt64) -> [(lister: DeviceLister, answer: Answer?)]
     {
         let deadline = monotonicNanoseconds() + milliseconds * 1_000_000
@@ -70,12 +71,12 @@ final class DeviceLister: Sendable {
             for (lister, answer) in answers { if let answer { hiding[lister.factoryName] = answer.hiddenProviders } }
             return hiding
         }
-        // Who had their devices has them no longer.
+        // Also ask listers that are no longer hidden.
         answers += ask(listers.filter { isHidden($0, before) && !isHidden($0, now) }, until: deadline)
         return answers.filter { !isHidden($0.lister, now) }
     }
 
-    /// The names of the providers that each has hidden.
+    /// The names of the providers that each lister hides, by the name of its own provider.
     private static let hiding = Mutex<[String: [String]]>([:])
 
     private static func ask(
@@ -93,12 +94,11 @@ final class DeviceLister: Sendable {
 
     private func call() -> DeviceCall<Answer?> {
         DeviceCall {
-            // Screens are asked in their own turn; and who asks may be left behind for good.
+            // The X server is asked without the queue: `ScreenTurn` serializes its calls, and a call may block forever.
             self.factory == nil ? self.look() : self.queue.sync { self.look() }
         } late: { answer in
             guard answer != nil else {
-                // A server that never lets anybody through would cost a thread each time.
-                let isLast = self.forsaken.wrappingAdd(1, ordering: .relaxed).newValue >= Self.mostForsaken
+                let isLast = self.stuckCalls.wrappingAdd(1, ordering: .relaxed).newValue >= Self.stuckCallLimit
                 if !isLast { self.unanswered.withLock { $0 -= 1 } }
                 return
             }
@@ -107,18 +107,19 @@ final class DeviceLister: Sendable {
         }
     }
 
-    /// `nil` when its server refuses.
+    /// Lists the devices; `nil` if the server refuses the connection.
     private func look() -> Answer? {
         guard factory != nil else {
             let screens = DeviceProbe.screens()
-            return screens.isEmpty && ServerSockets.isScreenThere ? nil : Answer(devices: screens)
+            return screens.isEmpty && ServerSockets.isXServerRunning ? nil : Answer(devices: screens)
         }
         begin()
         defer { end() }
         let (provider, isStarted) = use.withLock { ($0.provider, $0.isStarted) }
         guard let provider else { return Answer() }
         guard isStarted || !provider.watches else {
-            // It can't be started without a server. One that hangs refuses who comes when too many wait already.
+            // A provider can't be started without its server. A server that hangs refuses connections when too many are
+            // waiting.
             return ServerSockets.isThere(for: factoryName) ? nil : Answer()
         }
         return Answer(devices: DeviceProbe.devices(provider.devices), hiddenProviders: provider.hiddenProviders)
@@ -126,8 +127,8 @@ final class DeviceLister: Sendable {
 
     // MARK: Running
 
-    /// It tells listeners what comes and goes, until `release`, or until somebody else in this process listens to its provider:
-    /// that has one listener.
+    /// Keeps the provider running and notifies listeners of changes, until `release` is called. A provider has only one
+    /// listener: changes are no longer reported after other code in this process listens to it.
     func hold() {
         later { [self] in
             begin()
@@ -137,7 +138,7 @@ final class DeviceLister: Sendable {
 
     func release() { later { self.end() } }
 
-    /// Counted: a program that ends meanwhile leaves it behind.
+    /// Runs `body` on the queue. Counts as a device call, so that a program that ends meanwhile uses `_exit`.
     private func later(_ body: @escaping @Sendable () -> Void) {
         DeviceCalls.begin()
         queue.async {
@@ -146,7 +147,7 @@ final class DeviceLister: Sendable {
         }
     }
 
-    /// The provider of a sound server that has ended looks for no other by itself.
+    /// Restarts the provider. After its sound server has ended, a provider doesn't look for a new one by itself.
     func restart() {
         later { [self] in
             guard use.withLock({ $0.holders > 0 }) else { return }
@@ -173,7 +174,7 @@ final class DeviceLister: Sendable {
         use.withLock { $0.provider = nil }
     }
 
-    /// Only one that watches is started: ALSA's would keep the list of that moment.
+    /// Starts the provider if it watches its devices. ALSA's doesn't: once started, it would keep its first list.
     private func start() {
         let (provider, isStarted) = use.withLock { ($0.provider, $0.isStarted) }
         guard let provider, provider.watches, !isStarted else { return }
@@ -192,13 +193,14 @@ final class DeviceLister: Sendable {
 
     // MARK: Telling
 
-    /// A structure: a bare closure that is read from behind a lock comes back wrapped once more each time.
+    /// A structure, because a bare closure that is read through a lock is wrapped once more by each read.
     private struct Listener: Sendable {
         var changed: @Sendable () -> Void
     }
     private static let listeners = Mutex<[ObjectIdentifier: Listener]>([:])
 
-    /// `changed` is called on any thread when it is worth to ask again.
+    /// Adds a listener. `changed` is called on any thread when devices may have changed and the listers should be asked
+    /// again.
     static func add(_ changed: @escaping @Sendable () -> Void, of owner: AnyObject) {
         listeners.withLock { $0[ObjectIdentifier(owner)] = Listener(changed: changed) }
     }

@@ -8,7 +8,7 @@ package enum DeviceNodes {
 }
 
 extension Element {
-    /// Whether this is a `devicesource` that gives sound.
+    /// Whether this is a `devicesource` that produces sound.
     package var isSoundSource: Bool {
         factoryName == NodeName.deviceSource
             && ElementClass.implementation(of: element, as: DeviceSourceElement.self).mediaType == .audio

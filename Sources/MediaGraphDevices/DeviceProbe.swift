@@ -2,19 +2,20 @@ import Foundation
 import GStreamer
 import MediaGraphDescription
 
-/// What providers and the X server say of devices, as a description has it. It blocks: never in a Swift task.
+/// Converts the devices of providers and of the X server to ``MediaDevice``, with the text that a description uses. Its
+/// methods block: don't call them in a Swift task.
 package enum DeviceProbe {
-    /// Those of one provider.
+    /// Converts the devices of one provider.
     static func devices(_ devices: [Device]) -> [MediaDevice] {
-        // Programs' streams aren't meant where a device is: one that reads a camera may have its name.
+        // Leaves out the streams of programs: a program that reads a camera may have the camera's name.
         let nodes = devices.filter { kind($0.deviceClass) != nil }
             .compactMap { $0.properties?["node.name"] as String? }
         return devices.compactMap { device($0, among: nodes) }
     }
 
-    /// Those of all, as they are listed.
+    /// Merges the devices of all providers, and sorts them for the list.
     static func merged(_ devices: [MediaDevice], of kind: MediaDevice.Kind?) -> [MediaDevice] {
-        let heard = onceEach(devices)
+        let heard = withoutDuplicates(devices)
         guard kind == nil || kind == .microphone || kind == .speaker else { return sorted(heard) }
         return sorted(heard + streamsInUse(besides: heard).filter { kind == nil || $0.kind == kind })
     }
@@ -30,45 +31,47 @@ package enum DeviceProbe {
         return devices.sorted { rank($0) < rank($1) }
     }
 
-    /// PipeWire is PulseAudio's server too, and both providers have its sound: as PulseAudio's it can be the default, and its loss
-    /// is told.
-    private static func onceEach(_ devices: [MediaDevice]) -> [MediaDevice] {
-        let (others, pipeWires) = (devices.filter { !isPipeWires($0) }, devices.filter(isPipeWires))
+    /// Removes duplicates. PipeWire is also a PulseAudio server, so both providers list its sound devices. PulseAudio's
+    /// entry is kept: only it can be the default, and only its element reports when the device is lost.
+    private static func withoutDuplicates(_ devices: [MediaDevice]) -> [MediaDevice] {
+        let (others, pipeWire) = (devices.filter { !isPipeWire($0) }, devices.filter(isPipeWire))
         return others
-            + pipeWires.filter { device in
+            + pipeWire.filter { device in
                 !others.contains { $0.kind == device.kind && $0.path == device.path }
             }
     }
 
-    private static func isPipeWires(_ device: MediaDevice) -> Bool { device.text.hasPrefix("pipewire") }
+    private static func isPipeWire(_ device: MediaDevice) -> Bool { device.text.hasPrefix("pipewire") }
 
-    /// - Parameter nodes: the names of PipeWire's, where it is one of those.
+    /// - Parameter nodes: The names of all PipeWire nodes, if it is PipeWire's device.
     private static func device(_ device: Device, among nodes: [String]) -> MediaDevice? {
         guard let kind = kind(device.deviceClass), let element = device.makeElement() else { return nil }
         let properties = device.properties
-        // PipeWire's provider says a number, which is another whenever the device comes back; a name may be that of two.
+        // PipeWire's provider sets a number, which changes when the device is plugged in again. Use the name instead,
+        // unless two nodes share it.
         if let node: String = properties?["node.name"], nodes.count(where: { $0 == node }) == 1,
             element.hasProperty("target-object")
         {
-            try? element.setProperty("target-object", to: node)
+            element.configure("target-object", to: node)
         }
         DeviceChain.stampPipeWire(element)
         guard let (text, path) = text(element) else { return nil }
         return MediaDevice(
             kind: kind, name: device.displayName, path: path ?? device.displayName, text: text,
-            isDefault: properties?["is-default"] ?? isElementsDefault(element, path),
+            isDefault: properties?["is-default"] ?? isDefaultDevice(element, path),
             isMonitor: properties?["device.class"] == "monitor",
             formats: device.caps.map(formats) ?? [], users: DeviceUsers.of(file(kind, path)))
     }
 
-    /// What programs open of it: a camera's path, or of a sound card the file of its direction.
+    /// Returns the file that programs open to use a device: a camera's path, or the file for one direction of a sound
+    /// card.
     private static func file(_ kind: MediaDevice.Kind, _ path: String?) -> String? {
         guard let path, path.hasPrefix("hw:") else { return path }
         return ALSAStream.all().first { $0.kind == kind && $0.path == path }?.file
     }
 
-    /// ALSA's provider leaves out what somebody uses, since it can't open it: nothing would tell such a device from one that was
-    /// unplugged. Where a sound server stands before ALSA, its devices are listed and not these.
+    /// Returns the ALSA devices that are in use. ALSA's provider omits them because it can't open them, so they would
+    /// look unplugged. Empty if there is a sound server, whose devices are listed instead.
     private static func streamsInUse(besides listed: [MediaDevice]) -> [MediaDevice] {
         let sound = listed.filter { $0.kind == .microphone || $0.kind == .speaker }
         guard sound.allSatisfy({ $0.path.hasPrefix("hw:") }) else { return [] }
@@ -76,7 +79,7 @@ package enum DeviceProbe {
             !sound.contains { $0.kind == stream.kind && $0.path == stream.path }
         }.compactMap { stream in
             let users = DeviceUsers.of(stream.file)
-            // What nobody uses and can't be opened is of no use either.
+            // A device that isn't in use and still can't be opened is useless.
             guard !users.isEmpty else { return nil }
             return MediaDevice(
                 kind: stream.kind, name: stream.name, path: stream.path, text: stream.text, isDefault: false,
@@ -98,10 +101,11 @@ package enum DeviceProbe {
         caps.isAny ? [] : (0..<caps.count).map { DeviceFormat(caps[$0]) }
     }
 
-    /// Properties that say which device an element uses; the others that differ from a new element's are set too.
+    /// The properties that select an element's device. They are always written; other properties only if they differ
+    /// from the defaults.
     private static let namingProperties = ["device", "target-object", "path", "display-name"]
 
-    /// The element as a description has it, and what it calls its device.
+    /// Returns the element's text for a description, and the path of its device.
     private static func text(_ element: Element) -> (text: String, path: String?)? {
         guard let factory = element.factoryName, let info = ElementFactoryInfo.find(factory),
             let plain = Element(factory: factory)
@@ -117,19 +121,19 @@ package enum DeviceProbe {
         return (text, path)
     }
 
-    /// V4L2 has no default but the one that its element begins with.
-    private static func isElementsDefault(_ element: Element, _ path: String?) -> Bool? {
+    /// Whether the device is its element's default. V4L2 has no other notion of a default device.
+    private static func isDefaultDevice(_ element: Element, _ path: String?) -> Bool? {
         guard let path, let plain = element.factoryName.flatMap({ Element(factory: $0) }),
             let device = try? plain.propertyText("device"), !device.isEmpty
         else { return nil }
         return device == path
     }
 
-    /// `nil` where the screen can't be opened.
+    /// Returns the formats of an X screen; `nil` if it can't be opened.
     package static func formats(ofScreen display: String) -> [DeviceFormat]? {
         ScreenLosses.keepProcess(by: [ScreenCapture.factory])
         guard let element = Element(factory: ScreenCapture.factory) else { return nil }
-        try? element.setProperty("display-name", to: display)
+        element.configure("display-name", to: display)
         let caps = ScreenTurn.take {
             defer {
                 element.setState(.null)
@@ -139,17 +143,17 @@ package enum DeviceProbe {
         }
         guard let caps else { return nil }
         let formats = formats(caps)
-        // Where it can't be opened, its size is whatever an X screen may have.
+        // If the screen can't be opened, the caps have the range of all possible sizes.
         guard let width = formats.first?.widths.first, width.least == width.greatest else { return nil }
         return formats
     }
 
-    /// The X server that clients of this process get.
+    /// The value of `DISPLAY`; `nil` if it isn't set.
     static var display: String? {
         ProcessInfo.processInfo.environment["DISPLAY"].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Its screen; none where there is no server.
+    /// Returns the screen of `DISPLAY`; empty if there is no X server.
     static func screens() -> [MediaDevice] {
         guard let display,
             let formats = formats(ofScreen: display)

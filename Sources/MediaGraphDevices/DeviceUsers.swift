@@ -1,8 +1,9 @@
 import Foundation
 
-/// Who has a device's file open.
+/// Finds the programs that have a device's file open.
 enum DeviceUsers {
-    /// `name (process)` of each program whose open files this one may see; none for what isn't a file in `/dev`.
+    /// Returns `name (process)` for each program that has the file open, as far as this process may see it. Empty if
+    /// the path isn't in `/dev`.
     static func of(_ path: String?) -> [String] {
         guard let path, path.hasPrefix("/dev/") else { return [] }
         let files = FileManager.default

@@ -3,18 +3,18 @@ import Foundation
 import GStreamer
 import Synchronization
 
-/// Tells what comes and goes: providers that watch say when to look again, and for the others the places where the kernel shows
-/// devices are compared once a second.
+/// Reports devices that are added and removed. Providers that watch their devices trigger a new look. For the others,
+/// the kernel's device files and lists are compared once a second.
 final class DeviceWatch: Sendable {
     private struct State: Sendable {
         var known: [MediaDevice.ID: MediaDevice] = [:]
-        /// What each has said last.
+        /// The last answer of each lister.
         var answers: [String: DeviceLister.Answer] = [:]
-        /// Who hasn't answered, and was told of.
+        /// The listers that don't answer and were reported.
         var silent: Set<String> = []
         var isStopped = false
         var isLooking = false
-        var places: Places?
+        var snapshot: Snapshot?
     }
 
     private let queue = DispatchQueue(label: "mediagraph.devices.watch")
@@ -28,18 +28,18 @@ final class DeviceWatch: Sendable {
         for lister in DeviceLister.all { lister.hold() }
         queue.async { [self] in
             look()
-            comparePlacesLater()
+            pollLater()
         }
     }
 
-    /// Once, behind `start`.
+    /// Stops the watch. Call it once, after `start`.
     func stop() {
         state.withLock { $0.isStopped = true }
         DeviceLister.removeListener(of: self)
         for lister in DeviceLister.all { lister.release() }
     }
 
-    /// A device often comes with several messages.
+    /// Looks again in a moment. A new device often causes several notifications.
     private func lookSoon() {
         let isFirst = state.withLock { state in
             defer { state.isLooking = true }
@@ -51,22 +51,24 @@ final class DeviceWatch: Sendable {
 
     private func look() {
         guard !state.withLock({ $0.isStopped }) else { return }
-        // What is said from here on is looked after once more.
-        let places = Places.now
+        // Changes from now on cause another look.
+        let snapshot = Snapshot.now
         let before = state.withLock { state in
-            defer { (state.isLooking, state.places) = (false, places) }
-            return state.places
+            defer { (state.isLooking, state.snapshot) = (false, snapshot) }
+            return state.snapshot
         }
         if let before {
-            let areSoundServersOthers = before.soundServers != places.soundServers
-            if areSoundServersOthers { restart(.microphone) }
-            if before.virtualCameras != places.virtualCameras { restart(.camera) }
-            // One that has just come may not answer yet.
-            if areSoundServersOthers || before.screens != places.screens { lookLater(restarts: areSoundServersOthers) }
+            let haveSoundServersChanged = before.soundServers != snapshot.soundServers
+            if haveSoundServersChanged { restart(.microphone) }
+            if before.virtualCameras != snapshot.virtualCameras { restart(.camera) }
+            // A server that has just started may not answer yet.
+            if haveSoundServersChanged || before.screens != snapshot.screens {
+                lookLater(restarts: haveSoundServersChanged)
+            }
         }
-        let answers = DeviceLister.ask(DeviceLister.all, within: MediaDevices.patience)
+        let answers = DeviceLister.ask(DeviceLister.all, within: MediaDevices.timeout)
         let (gone, come, silent) = state.withLock { state in
-            // Who doesn't answer may have what he had.
+            // A lister that doesn't answer keeps the devices of its last answer.
             for (lister, answer) in answers { if let answer { state.answers[lister.factoryName] = answer } }
             let list = DeviceList(answers) { state.answers[$0.factoryName] ?? DeviceLister.Answer() }
             let ids = Set(list.devices.map(\.id))
@@ -94,31 +96,32 @@ final class DeviceWatch: Sendable {
         }
     }
 
-    private func comparePlacesLater() {
+    private func pollLater() {
         queue.asyncAfter(deadline: .now() + 1) { [weak self] in
             guard let self, !state.withLock({ $0.isStopped }) else { return }
-            // Who refuses says nothing when he has changed his mind.
-            let (places, isSomebodySilent) = state.withLock { ($0.places, !$0.silent.isEmpty) }
-            if isSomebodySilent || places != Places.now { look() }
-            comparePlacesLater()
+            // A server that refuses connections doesn't notify when it accepts them again.
+            let (snapshot, isAnyListerSilent) = state.withLock { ($0.snapshot, !$0.silent.isEmpty) }
+            if isAnyListerSilent || snapshot != Snapshot.now { look() }
+            pollLater()
         }
     }
 
-    /// V4L2's device files, ALSA's list of streams, and the sockets of X and sound servers. The provider of a sound server that
-    /// has ended never looks for another; nor is V4L2's told that a program writes to a virtual camera from now on.
-    private struct Places: Sendable, Equatable {
+    /// The state of V4L2's device files, ALSA's list of streams, and the sockets of X and sound servers. They show
+    /// changes that providers don't report: a sound server's provider doesn't look for a new server after its own has
+    /// ended, and V4L2's provider doesn't notice when a program starts to write to a virtual camera.
+    private struct Snapshot: Sendable, Equatable {
         var cameras: [String]
-        /// What v4l2loopback says of each, which is another while a program writes to it: `state` from version 0.13 on, `format`
-        /// before.
+        /// The sysfs attributes of each v4l2loopback device that change when a program starts to write to it: `state`
+        /// since version 0.13, `format` before.
         var virtualCameras: [String: [String]]
         var sound: String
         var screens: [String]
         var soundServers: [String]
 
-        static var now: Places {
+        static var now: Snapshot {
             let files = (try? FileManager.default.contentsOfDirectory(atPath: "/dev")) ?? []
             let cameras = files.filter { $0.hasPrefix("video") }.sorted()
-            return Places(
+            return Snapshot(
                 cameras: cameras,
                 virtualCameras: cameras.reduce(into: [:]) { states, camera in
                     let said = ["state", "format"].compactMap {

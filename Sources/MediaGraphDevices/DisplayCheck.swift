@@ -2,17 +2,17 @@ import GStreamer
 import Glibc
 import MediaGraphDescription
 
-/// What captures a screen or opens a window needs a display.
+/// Checks that there is a display for elements that capture a screen or open a window.
 package struct DisplayCheck: DescriptionCheck {
-    /// It works on a framebuffer only; without one DirectFB ends the process by a segmentation fault (measured with an
-    /// X server and without). So nothing may choose it by rank.
+    /// Works only on a framebuffer. Without one, DirectFB ends the process with a segmentation fault (measured with and
+    /// without an X server), so it must not be chosen by rank.
     package static let directFB = "dfbvideosink"
-    /// What choose a sink for pictures by themselves, unless they are given one.
+    /// The elements that choose a video sink themselves, unless one is set.
     private static let choosers: Set = ["autovideosink", "fpsdisplaysink", "playbin", "playbin3"]
 
     private let environment: @Sendable (String) -> String?
     private let hasFramebuffer: @Sendable () -> Bool
-    /// Whether the kernel drives a screen that programs may draw on.
+    /// Whether the kernel drives a display that this process may use.
     private let hasScreen: @Sendable () -> Bool
 
     package init(
@@ -34,7 +34,7 @@ package struct DisplayCheck: DescriptionCheck {
     private func lackOfDisplay(_ element: DescribedElement) -> [Diagnostic] {
         var own = "display"
         var known = ["DISPLAY"]
-        // Not for all elements of a long description: it is looked for in the text.
+        // A function, because `variable` searches the text, which is slow for every element of a long description.
         func withoutDisplay() -> String {
             element.variable.map { "\($0)=fakesink needs no display" } ?? "fakesink and files need no display"
         }
@@ -64,7 +64,7 @@ package struct DisplayCheck: DescriptionCheck {
         case "waylandsink": known = ["WAYLAND_DISPLAY"]
         case ScreenCapture.factory:
             own = "display-name"
-            hint = "export DISPLAY=:0 in a session of yours; without a screen: xvfb-run -a mediagraph run …"
+            hint = "export DISPLAY=:0 in your session; without a screen: xvfb-run -a mediagraph run …"
         case _ where Self.choosers.contains(element.factory):
             if element.property("video-sink") != nil { return [] }
             known.append("WAYLAND_DISPLAY")

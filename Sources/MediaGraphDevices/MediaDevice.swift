@@ -1,36 +1,43 @@
 import MediaGraphCore
 
-/// A device that a description can use: what `mediagraph devices` lists.
+/// A device that descriptions can use, as `mediagraph devices` lists it.
 public struct MediaDevice: Sendable, Hashable, Codable {
-    /// What a device does.
+    /// A kind of device.
     public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
-        case camera, microphone, speaker, screen
-        /// What takes pictures: a virtual camera (v4l2loopback) that nobody writes to, or a card's connector. A virtual camera is a
-        /// ``camera`` while somebody does.
+        /// A source of video.
+        case camera
+        /// A source of sound.
+        case microphone
+        /// An output for sound.
+        case speaker
+        /// A screen that can be captured.
+        case screen
+        /// An output for video: the connector of a video card, or a virtual camera (v4l2loopback) that no program
+        /// writes to. While a program writes to it, a virtual camera is a ``camera``.
         case videoOutput = "video-output"
 
-        /// As people read it.
+        /// The kind's display name.
         public var label: String { self == .videoOutput ? "video output" : rawValue }
     }
 
-    /// What the device does.
+    /// The kind of device.
     public var kind: Kind
-    /// For people.
+    /// The device's display name.
     public var name: String
-    /// What its element knows it by: a path such as `/dev/video0`, or a sound server's name for it.
+    /// The name by which its element selects the device: a path such as `/dev/video0`, or a name from the sound server.
     public var path: String
-    /// The text to paste into a description: `v4l2src device=/dev/video0`.
+    /// The text for a description, such as `v4l2src device=/dev/video0`.
     public var text: String
-    /// What is used where no device is named. `nil` where nobody says.
+    /// Whether the device is used if none is named; `nil` if that isn't known.
     public var isDefault: Bool?
-    /// A microphone that is none: it hears what a speaker plays.
+    /// Whether the device is the monitor of a speaker, which captures the speaker's output.
     public var isMonitor: Bool
-    /// What it gives, or takes; empty where that isn't known.
+    /// The formats that the device produces or accepts; empty if they aren't known.
     public var formats: [DeviceFormat]
-    /// The programs that have it open, as `name (process)`, where that can be seen.
+    /// The programs that have the device open, as `name (process)`, as far as this process may see them.
     public var users: [String]
 
-    /// A device with these properties.
+    /// Creates a device.
     public init(
         kind: Kind, name: String, path: String, text: String, isDefault: Bool?, isMonitor: Bool,
         formats: [DeviceFormat], users: [String]
@@ -47,7 +54,7 @@ public struct MediaDevice: Sendable, Hashable, Codable {
 }
 
 extension MediaDevice {
-    /// The same device stays the same whoever uses it.
+    /// Identifies a device, whatever its users and formats.
     struct ID: Hashable {
         var kind: Kind
         var text: String
@@ -56,12 +63,13 @@ extension MediaDevice {
     var id: ID { ID(kind: kind, text: text) }
 }
 
-/// What happens to devices while somebody looks.
+/// A change that ``MediaDevices/changes`` reports.
 public enum DeviceChange: Sendable {
-    /// It was there at first, or has come.
+    /// The device was present at the start, or was added.
     case added(MediaDevice)
+    /// The device was removed.
     case removed(MediaDevice)
-    /// A sound server, an X server or a driver doesn't answer: what it has is as it was, until it does, and is told then as far
-    /// as it has changed. Once for each time.
+    /// A sound server, an X server or a driver has stopped answering. Its devices are assumed to be unchanged until it
+    /// answers again; their changes are reported then. Reported once each time it stops answering.
     case unanswered(MediaGraphError)
 }

@@ -1,32 +1,31 @@
-import Dispatch
+import MediaGraphCore
 
 /// The machine's cameras, microphones, speakers, screens and video outputs.
 ///
-/// Cameras, microphones and speakers are those of GStreamer's device providers: V4L2 and PipeWire, PulseAudio, and ALSA where no
-/// sound server stands before it. A screen is the X server's that `DISPLAY` names.
+/// Cameras, microphones and speakers come from GStreamer's device providers: V4L2, PipeWire, PulseAudio, and ALSA if
+/// there is no sound server. The screen is that of the X server in `DISPLAY`.
 public enum MediaDevices {
-    /// All that are there. Takes as long as servers and drivers take to answer, which is tenths of a second; who hasn't after
-    /// four seconds is among ``DeviceList/unanswered``.
-    public static func list() async -> DeviceList { await list(within: patience) }
+    /// Returns all available devices. Takes as long as servers and drivers need to answer, usually some tenths of a
+    /// second. Those that haven't answered after four seconds are reported in ``DeviceList/unanswered``.
+    public static func list() async -> DeviceList { await list(within: timeout) }
 
-    /// The same with another patience, in milliseconds.
-    package static func list(within patience: UInt64) async -> DeviceList {
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(returning: listNow(within: patience)) }
-        }
+    /// Returns all available devices, with another time limit, in milliseconds.
+    package static func list(within timeout: UInt64) async -> DeviceList {
+        await runBlocking { listNow(within: timeout) }
     }
 
-    /// Milliseconds that servers and drivers have.
-    package static let patience: UInt64 = 4000
+    /// The time limit for servers and drivers to answer, in milliseconds.
+    package static let timeout: UInt64 = 4000
 
-    /// The same, for a thread that may wait; of a kind, only who knows it is asked.
-    package static func listNow(_ kind: MediaDevice.Kind? = nil, within milliseconds: UInt64 = patience) -> DeviceList {
+    /// Returns the available devices of a kind, or all. Blocks: for threads that may wait. With a kind, only the
+    /// providers of that kind are asked.
+    package static func listNow(_ kind: MediaDevice.Kind? = nil, within milliseconds: UInt64 = timeout) -> DeviceList {
         let listers = DeviceLister.all.filter { lister in kind.map { lister.knows($0) } ?? true }
         return DeviceList(DeviceLister.ask(listers, within: milliseconds), of: kind)
     }
 
-    /// Those that are there, and then what comes and goes, until it is no longer read. Sound cards and cameras that say nothing
-    /// themselves are looked after once a second.
+    /// The available devices, followed by the changes, until the stream is cancelled. Devices that don't report changes
+    /// themselves are polled once a second.
     public static var changes: AsyncStream<DeviceChange> {
         AsyncStream { continuation in
             let watch = DeviceWatch { continuation.yield($0) }

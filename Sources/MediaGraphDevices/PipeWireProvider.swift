@@ -4,20 +4,20 @@ import LocalSockets
 import MediaGraphElements
 import Synchronization
 
-/// PipeWire's device provider (`pipewiredeviceprovider`), which is one for the whole process.
+/// PipeWire's device provider (`pipewiredeviceprovider`), of which the process has one.
 ///
-/// When 0.3.65 is stopped it closes its connection while its own thread still uses it, which crashes every other program that
-/// stops it. So this process keeps the provider running until the server ends. The provider looks for no other server: it has
-/// to be started anew then.
+/// When the provider of PipeWire 0.3.65 is stopped, it closes its connection while its own thread still uses it, and
+/// crashes the program. So this process keeps the provider running until the server ends. The provider doesn't look for
+/// a new server by itself; it must be restarted then.
 package enum PipeWireProvider {
     static let factoryName = "pipewiredeviceprovider"
 
-    /// The server's socket: a new server makes a new one.
+    /// Identifies the server's socket. A new server creates a new socket.
     private struct Socket: Sendable, Equatable {
         private let file: UInt64
         private let seconds, nanoseconds: Int
 
-        /// `nil` where there is none, or only what one that was killed has left.
+        /// The current server's socket; `nil` if there is none, or only the file that a killed server left behind.
         static var current: Socket? {
             for path in socketPaths {
                 var status = stat()
@@ -32,7 +32,7 @@ package enum PipeWireProvider {
         }
     }
 
-    /// Where clients of this process look for their server, in this order (PipeWire's module-protocol-native).
+    /// The paths where PipeWire clients look for the server, in this order (PipeWire's module-protocol-native).
     static var socketPaths: [String] {
         func value(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
         let remote = value("PIPEWIRE_REMOTE") ?? ""
@@ -42,12 +42,12 @@ package enum PipeWireProvider {
         return [folder, "/run/pipewire"].compactMap { $0.map { "\($0)/\(name)" } }
     }
 
-    /// The server whose provider is kept: starts are counted, and one of them is this one's.
+    /// The server for which the provider is kept running. The provider counts its starts; one of them keeps it running.
     private static let kept = Mutex<Socket?>(nil)
 
-    /// Starts the provider for a caller that stops it later, and once more to keep it running. Returns false without a server:
-    /// then the provider isn't started, because when its connection fails, 0.3.65 destroys the context in which the thread
-    /// that it has just started may still be running.
+    /// Starts the provider for a caller that stops it later, and once more to keep it running. Returns false if there
+    /// is no server. The provider isn't started then: when its connection fails, 0.3.65 destroys the context in which
+    /// the thread that it has just started may still be running.
     static func start(_ provider: DeviceProvider) -> Bool {
         kept.withLock { kept in
             guard keep(provider, &kept) else { return false }
@@ -55,8 +55,8 @@ package enum PipeWireProvider {
         }
     }
 
-    /// Keeps the provider running for the server that is there now. Returns false without a server, and while others hold a
-    /// start from an earlier server: the provider would stay connected to that one.
+    /// Keeps the provider running for the current server. Returns false if there is no server, or while other callers
+    /// hold a start from an earlier server: the provider would stay connected to that one.
     private static func keep(_ provider: DeviceProvider, _ kept: inout Socket?) -> Bool {
         let server = Socket.current
         if kept != nil, kept != server {
@@ -67,29 +67,30 @@ package enum PipeWireProvider {
         return kept != nil
     }
 
-    /// What there is of that name.
+    /// The result of looking up a node.
     package enum Node: Sendable {
-        /// A camera, a microphone or a speaker; what it gives or takes, where that is known.
+        /// A camera, a microphone or a speaker, with the caps that it produces or accepts; `nil` if they aren't known.
         case device(Caps?)
+        /// There is no such node.
         case missing
-        /// There is no PipeWire to ask.
+        /// PipeWire isn't available.
         case unknown
     }
 
-    /// By what `target-object` says, a `node.name` or a number; with nothing any source. Blocks the first time, until the server
-    /// has answered.
+    /// Looks up a node by the value of `target-object`: a `node.name` or a number. An empty text stands for any source.
+    /// The first call blocks until the server has answered.
     package static func node(_ target: String) -> Node {
         kept.withLock { kept in
-            // It may not be installed.
+            // The provider may not be installed.
             guard let provider = DeviceProvider(factory: factoryName), keep(provider, &kept) else { return .unknown }
-            guard let device = provider.devices.first(where: { $0.isMeant(by: target) }) else { return .missing }
+            guard let device = provider.devices.first(where: { $0.matches(target) }) else { return .missing }
             return .device(target.isEmpty ? nil : device.caps)
         }
     }
 }
 
 extension Device {
-    fileprivate func isMeant(by target: String) -> Bool {
+    fileprivate func matches(_ target: String) -> Bool {
         guard !target.isEmpty else { return deviceClass.hasSuffix("/Source") }
         return ["node.name", "object.serial", "object.id"].contains { properties?[$0] == target }
     }

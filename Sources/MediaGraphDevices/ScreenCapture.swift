@@ -4,21 +4,22 @@ import MediaGraphCore
 import Synchronization
 import X11
 
-/// An `ximagesrc`, and the window that it was asked for.
+/// An `ximagesrc` with the window that it is set to capture.
 ///
-/// In the place of a window that isn't there it takes the whole screen, which nobody wanted to show. So the window is looked up
-/// before it connects, and once more when it has: what was there at both times is what it found.
+/// If the window doesn't exist, `ximagesrc` captures the whole screen, which the user didn't want to show. So the
+/// window is looked up before the element connects, and again afterwards: a window that exists both times is the one
+/// that it found.
 final class ScreenCapture: Sendable {
     static let factory = "ximagesrc"
     let element: Element
     private struct Window: Sendable {
-        /// What was chosen last; 0 for the screen.
+        /// The number of the window that was chosen last; 0 for the screen.
         var number: UInt = 0
-        /// By its name: the element's own number says nothing then.
+        /// Whether the window was chosen by name. The element's `xid` was set by this class then, not by the user.
         var isNamed = false
-        /// What people call it.
+        /// The window's display name.
         var title = ""
-        /// It is closed, or its server has ended.
+        /// Whether the window was closed, or its server has ended.
         var isOver = false
     }
     private let window = Mutex(Window())
@@ -29,49 +30,50 @@ final class ScreenCapture: Sendable {
         self.element = element
     }
 
-    // MARK: Before it starts
+    // MARK: Before the start
 
-    /// Before it is in PAUSED, on the thread that has its state in its hands: it connects anew, to the window that is there now.
-    /// It blocks.
+    /// Looks up the window and reconnects the element to it. Blocks. Call it before the element goes to PAUSED, on the
+    /// thread that changes its state.
     ///
-    /// - Parameter patience: microseconds that it waits for others that connect; `nil` for any time.
-    func choose(within patience: Int64? = nil) throws(MediaGraphError) {
-        try ScreenTurn.take(within: patience) { () throws(MediaGraphError) in
+    /// - Parameter timeout: The time in microseconds to wait for others that connect to an X server; `nil` for no
+    ///   limit.
+    func choose(within timeout: Int64? = nil) throws(MediaGraphError) {
+        try ScreenTurn.take(within: timeout) { () throws(MediaGraphError) in
             let hold = XWindows.hold(display)
             defer { hold.map(XWindows.release) }
             element.releaseSource()
             try find()
-            // It connects to know its formats.
+            // The element connects in order to answer the query.
             _ = element.staticPad("src")?.queryCaps()
         }
     }
 
     private func find() throws(MediaGraphError) {
-        let (number, name) = asked
+        let (number, name) = requested
         guard number != 0 || !name.isEmpty else { return window.withLock { $0 = Window() } }
         let title = title
         guard let found = XWindows.window(number, named: name, on: display) else {
-            throw .noDevice(over(title))
+            throw .noDevice(closedDetail(title))
         }
         window.withLock { $0 = Window(number: found, isNamed: found != number, title: title) }
-        // The element is to look no further than for this one.
+        // Keeps the element from searching by name, which might find another window.
         do { try element.setProperty("xid", to: UInt64(found)) } catch {
             throw .internalError(.init("ximagesrc", actual: "\(error)"))
         }
     }
 
-    /// Once it is in PAUSED, and before it gives anything. It blocks.
-    func confirm(within patience: Int64? = nil) throws(MediaGraphError) {
+    /// Checks that the window still exists. Blocks. Call it once the element is in PAUSED, before it produces frames.
+    func confirm(within timeout: Int64? = nil) throws(MediaGraphError) {
         let window = window.withLock { $0 }
         guard window.number != 0 else { return }
-        let found = ScreenTurn.take(within: patience) { XWindows.window(window.number, named: "", on: display) }
+        let found = ScreenTurn.take(within: timeout) { XWindows.window(window.number, named: "", on: display) }
         guard found == nil else { return }
-        throw .noDevice(over(window.title))
+        throw .noDevice(closedDetail(window.title))
     }
 
-    // MARK: What it loses
+    // MARK: Losses
 
-    /// `nil` when it captures something else. Any thread.
+    /// Returns the error for a loss; `nil` if the element captures something else. May be called on any thread.
     func error(_ loss: XConnections.Loss) -> MediaGraphError? {
         switch loss {
         case .server(let name):
@@ -81,7 +83,7 @@ final class ScreenCapture: Sendable {
         case .window(let number, let server):
             let window = window.withLock { $0 }
             guard number == window.number, server == display else { return nil }
-            return .deviceGone(over(window.title))
+            return .deviceGone(closedDetail(window.title))
         }
     }
 
@@ -89,30 +91,30 @@ final class ScreenCapture: Sendable {
         .deviceGone(.init("X screen \(name)", actual: "the X server closed the connection"))
     }
 
-    private func over(_ title: String) -> MediaGraphError.Detail {
+    private func closedDetail(_ title: String) -> MediaGraphError.Detail {
         window.withLock { $0.isOver = true }
         return .init(name(title), actual: "the window was closed or can't be captured")
     }
 
-    /// What people call what it captures, or is to capture.
+    /// The display name of the window or screen.
     var label: String {
         let chosen = window.withLock { $0.title }
         return name(chosen.isEmpty ? title : chosen)
     }
 
-    /// Whether a window that was asked for by its number is closed: X gives that to another.
-    var isOverForGood: Bool { asked.number != 0 && window.withLock { $0.isOver } }
+    /// Whether the window was set by its number and is closed. It can't return, because X reuses window numbers.
+    var isLostForGood: Bool { requested.number != 0 && window.withLock { $0.isOver } }
 
-    /// The window that was asked for; 0 and nothing for the screen.
-    private var asked: (number: UInt, name: String) {
+    /// The window that the user has set; 0 and an empty name for the screen.
+    private var requested: (number: UInt, name: String) {
         let chosen = window.withLock { $0 }
         let own = (try? element.property("xid", as: UInt64.self)).map { UInt($0) } ?? 0
         return (chosen.isNamed && own == chosen.number ? 0 : own, text("xname"))
     }
 
-    /// What people call that; empty for the screen.
+    /// The display name of the window that the user has set; empty for the screen.
     private var title: String {
-        let (number, name) = asked
+        let (number, name) = requested
         if !name.isEmpty { return "\"\(name)\"" }
         return number == 0 ? "" : "0x\(String(number, radix: 16))"
     }
@@ -122,7 +124,7 @@ final class ScreenCapture: Sendable {
         return window.isEmpty ? screen : "window \(window) of \(screen)"
     }
 
-    /// What people call a screen; with an empty name the one that `DISPLAY` names.
+    /// Returns the display name of a screen; of the one in `DISPLAY` if `display` is empty.
     static func screen(_ display: String) -> String {
         let name = display.isEmpty ? DeviceProbe.display ?? "" : display
         return name.isEmpty ? "X screen (DISPLAY isn't set)" : "X screen \(name)"

@@ -3,24 +3,26 @@ import MediaGraphCore
 import Synchronization
 import X11
 
-/// A graph's elements that capture X screens or show windows there, except those inside a `devicesource`. When the X server
-/// ends or a captured window is closed, only these elements end; Xlib by default would end the whole program.
+/// The elements of a graph that capture X screens or show windows, except those inside a `devicesource`. When the X
+/// server ends or a captured window is closed, only these elements end; by default, Xlib would end the whole program.
 package final class ScreenCaptures: Sendable {
-    /// What shows pictures in a window of an X server.
+    /// The sinks that show video in a window of an X server.
     static let windowSinks = ["ximagesink", "xvimagesink"]
 
     private struct Captures: Sendable {
         var all: [ScreenCapture]?
-        /// Whose sinks show something: `autovideosink` makes its own late.
+        /// The pipeline, which is searched for window sinks when the server ends: `autovideosink` creates its sink
+        /// late.
         var pipeline: Pipeline?
-        /// Those that have lost what they capture, in this run: Xlib tells it with each frame.
+        /// The elements whose loss was reported in this run: Xlib reports it again for each frame.
         var lost: Set<Element> = []
     }
     private let captures = Mutex(Captures())
 
     package init() {}
 
-    /// Whether there are any; before a run. They don't change after the graph is made.
+    /// Starts a run. Returns whether the graph has elements that capture a screen. They are searched once, because they
+    /// don't change after the graph is made.
     package func begin(in pipeline: Pipeline) -> Bool {
         let all =
             captures.withLock { $0.all }
@@ -29,14 +31,15 @@ package final class ScreenCaptures: Sendable {
         return !all.isEmpty
     }
 
-    /// Keeps a connection to the X server open while the graph's sinks connect; call it before they do. `autovideosink` tries
-    /// several sinks: without this client the server would reset when the first sink disconnects, and refuse the next.
+    /// Keeps a connection to the X server open while the graph's sinks connect. Call it before they do. `autovideosink`
+    /// tries several sinks: without this client, the server would reset when the first sink disconnects, and refuse the
+    /// next one.
     package func holdServer(of pipeline: Pipeline) -> XWindows.Hold? {
         let sinks = pipeline.allElements.filter {
             $0.factoryName.map { $0 == "autovideosink" || Self.windowSinks.contains($0) } ?? false
         }
         guard let display = sinks.lazy.map(Self.display).first(where: { !$0.isEmpty }) else { return nil }
-        // A server that hangs is the sink's to tell.
+        // If the server hangs, the sink reports it.
         let call = DeviceCall {
             ScreenTurn.take { XWindows.hold(display) }
         } late: { hold in
@@ -50,18 +53,20 @@ package final class ScreenCaptures: Sendable {
         ScreenTurn.take(within: ScreenTurn.graphTimeLimit) { XWindows.release(hold) }
     }
 
-    /// Where a window is shown; empty where that is nowhere.
+    /// Returns the X display of a sink; empty if there is none.
     private static func display(of sink: Element) -> String {
         let own = (try? sink.property("display", as: String.self)) ?? ""
         return own.isEmpty ? DeviceProbe.display ?? "" : own
     }
 
-    /// In READY. False when a window isn't there: its element has said so.
+    /// Looks up all windows. Call it in READY. Returns false if a window doesn't exist; its element has posted an error
+    /// then.
     package func choose() -> Bool {
         each { capture throws(MediaGraphError) in try capture.choose(within: ScreenTurn.graphTimeLimit) }
     }
 
-    /// In PAUSED. False when a window has gone meanwhile.
+    /// Checks that all windows still exist. Call it in PAUSED. Returns false if a window was closed; its element has
+    /// posted an error then.
     package func confirm() -> Bool {
         each { capture throws(MediaGraphError) in try capture.confirm(within: ScreenTurn.graphTimeLimit) }
     }
@@ -76,12 +81,13 @@ package final class ScreenCaptures: Sendable {
         return true
     }
 
-    /// Says so in the name of each element that captured it: an error, or, where it only fed a session, a warning; and ends its
-    /// stream, so that it doesn't ask a server any more that isn't there. Not on the element's own thread.
+    /// Handles a loss. Each element that captured the lost screen or window posts an error, or a warning if it only fed
+    /// a session, and its stream ends, so that it doesn't call the lost server any more. Don't call this on the
+    /// element's own thread.
     package func end(_ loss: XConnections.Loss, isShare: (Element) -> Bool) {
         for capture in captures.withLock({ $0.all }) ?? [] {
             let element = capture.element
-            // One that hasn't started connects anew when it does.
+            // An element that hasn't started reconnects when it starts.
             guard element.state >= .paused, let error = capture.error(loss),
                 captures.withLock({ $0.lost.insert(element).inserted })
             else { continue }
@@ -105,7 +111,7 @@ package final class ScreenCaptures: Sendable {
 }
 
 extension Element {
-    /// Whether it is what a `devicesource` has made.
+    /// Whether the element is inside a `devicesource`.
     fileprivate var isInDeviceSource: Bool {
         guard let bin = parent else { return false }
         return bin.factoryName == NodeName.deviceSource || bin.isInDeviceSource

@@ -2,22 +2,23 @@ import GStreamer
 import Synchronization
 import X11
 
-/// Tells of what elements of this process lose of X screens, from when it is made until it goes.
+/// Notifies when elements of this process lose an X screen or a window, from its creation until it is released.
 package final class ScreenLosses: Sendable {
-    /// A structure: a bare closure that is read from behind a lock comes back wrapped once more each time.
+    /// A structure, because a bare closure that is read through a lock is wrapped once more by each read.
     private struct Listener: Sendable {
-        var told: @Sendable (XConnections.Loss) -> Void
+        var lost: @Sendable (XConnections.Loss) -> Void
     }
     private static let all = Mutex<[ObjectIdentifier: Listener]>([:])
 
-    /// `told` is called on the thread that lost something, an element's; it must not wait for that.
-    package init(_ told: @escaping @Sendable (XConnections.Loss) -> Void) {
-        Self.all.withLock { $0[ObjectIdentifier(self)] = Listener(told: told) }
+    /// `lost` is called on the thread of the element that lost something, and must not wait for that element.
+    package init(_ lost: @escaping @Sendable (XConnections.Loss) -> Void) {
+        Self.all.withLock { $0[ObjectIdentifier(self)] = Listener(lost: lost) }
     }
 
     deinit { _ = Self.all.withLock { $0.removeValue(forKey: ObjectIdentifier(self)) } }
 
-    /// Runs `body`, which makes elements of these factories, in turn with what else connects to an X server.
+    /// Runs `body`, which creates elements of these factories. If one of them may connect to an X server, `body` waits
+    /// for its turn, as all code that connects does.
     package static func inTurn<Result, Failure: Error>(
         _ factories: Set<String>, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -29,12 +30,13 @@ package final class ScreenLosses: Sendable {
         !factories.isDisjoint(with: [ScreenCapture.factory, "autovideosink"] + ScreenCaptures.windowSinks)
     }
 
-    /// Call this before elements of these factories are made: they connect as soon as they are linked, and Xlib ends the
-    /// process when one loses what it captures.
+    /// Keeps the process alive when an element of these factories loses its X server or window, in which case Xlib
+    /// would end the process. Call this before the elements are created, because they connect as soon as they are
+    /// linked.
     package static func keepProcess(by factories: Set<String>) {
         guard connects(factories) else { return }
         _ = XConnections.keepProcess { loss in
-            for listener in all.withLock({ Array($0.values) }) { listener.told(loss) }
+            for listener in all.withLock({ Array($0.values) }) { listener.lost(loss) }
             if case .server = loss { ScreenTurn.serverHasGone() }
         }
     }

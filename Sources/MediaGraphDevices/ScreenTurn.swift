@@ -2,23 +2,27 @@ import GStreamer
 import MediaGraphCore
 import X11
 
-/// Connecting to an X server, and leaving it: one at a time.
+/// Serializes connecting to and disconnecting from X servers.
 ///
-/// X's extensions keep lists of the process's connections, and several that come and go at the same time break the heap (libXext
-/// 1.3.4). And Xlib has one error handler for the whole process: `ximagesrc` puts its own in while it tries shared memory, and then
-/// back what it found; of two at a time one would find the other's, and nobody hear any more that a window is closed.
+/// The X extension libraries keep lists of the process's connections, and concurrent connects and disconnects corrupt
+/// the heap (libXext 1.3.4). Besides, Xlib has one error handler for the whole process. `ximagesrc` installs its own
+/// while it tries shared memory, and then restores the handler that it found. If two did that at the same time, one
+/// would restore the other's, and closed windows would no longer be noticed.
 package enum ScreenTurn {
     /// The number of the thread whose turn it is.
     private static let holder = BlockingMonitor<UInt?>(nil)
-    /// Microseconds.
+    /// How long a graph waits for its turn, in microseconds.
     static let graphTimeLimit: Int64 = 2_000_000
 
-    /// - Parameter timeLimit: microseconds to wait for the turn; then `body` runs without it. `nil` waits forever: only for
-    ///   threads that can be abandoned, because a server that hangs may never end its turn.
+    /// Waits for the turn and runs `body`.
+    ///
+    /// - Parameter timeLimit: The time in microseconds to wait for the turn; after that, `body` runs without it. `nil`
+    ///   waits forever, which only threads that can be abandoned may do, because a turn may never end if the server
+    ///   hangs.
     package static func take<Result, Failure: Error>(
         within timeLimit: Int64? = nil, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        let thread = currentThread()
+        let thread = currentThreadID()
         let isMine = holder.wait(timeout: timeLimit) { holder -> Bool? in
             guard holder == nil else { return nil }
             holder = thread
@@ -28,13 +32,14 @@ package enum ScreenTurn {
         return try body()
     }
 
-    /// Call it when this thread's X server is gone. If the thread is connecting, this never returns, because Xlib would go on
-    /// with a reply that it hasn't received and corrupt memory: it ends the thread's turn and abandons its `DeviceCall`.
+    /// Call it when the X server of this thread's connection has ended. If the thread is connecting in a `DeviceCall`,
+    /// this ends its turn, abandons the call and never returns: Xlib would otherwise continue with a reply that it
+    /// hasn't received, and corrupt memory.
     static func serverHasGone() {
-        let thread = currentThread()
+        let thread = currentThreadID()
         guard holder.withLock({ $0 == thread }), DeviceCalls.isOnCallThread else { return }
-        // `ximagesrc` may have put its own in, and won't come to put this one back.
-        XConnections.hearErrors()
+        // `ximagesrc` may have installed its own error handler, and can't restore this one any more.
+        XConnections.installErrorHandler()
         holder.withLock { $0 = nil }
         DeviceCalls.abandonCurrentCall()
     }

@@ -2,24 +2,28 @@ import Foundation
 import GStreamer
 import LocalSockets
 
-/// The sockets of this machine's X servers, and of the sound servers that clients of this process get.
+/// The sockets of this machine's X servers, and of the sound servers that this process would use.
 ///
-/// A server that ends by itself takes its file away; one that is killed leaves it behind.
+/// A server removes its socket file when it ends normally, but leaves it behind when it is killed.
 package enum ServerSockets {
-    /// Where the environment says that the sound server is, as `{machine}unix:/path tcp:host`; `nil` where it says nothing.
+    /// The sound server's address in the environment, in the form `{machine}unix:/path tcp:host`; `nil` if it isn't
+    /// set.
     package static var namedSoundServer: String? { ProcessInfo.processInfo.environment["PULSE_SERVER"] }
 
-    /// Which they are, and whether somebody has them: another text for another server.
+    /// Texts that identify the sound servers' sockets, and whether a server is listening. Another server has another
+    /// text.
     static var sound: [String] { paths.compactMap { identity($0.path) } }
 
+    /// Texts that identify the X servers' sockets, in the same way.
     static var screens: [String] {
         let folder = "/tmp/.X11-unix"
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return names.sorted().compactMap { identity("\(folder)/\($0)") }
     }
 
-    /// Whether there is an X server where `DISPLAY` says; of another machine's, and where it says nonsense, that it is.
-    static var isScreenThere: Bool {
+    /// Whether the X server in `DISPLAY` is running. True without a check if it is on another machine, or if `DISPLAY`
+    /// is invalid.
+    static var isXServerRunning: Bool {
         guard let display = DeviceProbe.display else { return false }
         let number = display.drop { $0 != ":" }.dropFirst().prefix { $0 != "." }
         guard display.hasPrefix(":") || display.hasPrefix("unix:") else { return true }
@@ -27,7 +31,7 @@ package enum ServerSockets {
         return FileManager.default.fileExists(atPath: path) && !LocalSocket.isAbandoned(path, isStream: true)
     }
 
-    /// Whether there is a server for a device provider, whatever that makes of it.
+    /// Whether a device provider's server is running, even if the provider can't connect to it.
     static func isThere(for provider: String) -> Bool {
         paths.contains {
             $0.provider == provider && FileManager.default.fileExists(atPath: $0.path)
@@ -42,7 +46,8 @@ package enum ServerSockets {
         return "\(path) \(attributes[.systemFileNumber] ?? 0) \(time) \(isAbandoned)"
     }
 
-    /// By the device provider that asks there: PulseAudio, or what stands in for it, and PipeWire.
+    /// The sockets of sound servers, with the device provider that connects to each: PulseAudio's, which PipeWire may
+    /// provide instead, and PipeWire's.
     private static let paths: [(provider: String, path: String)] = {
         let environment = ProcessInfo.processInfo.environment
         let folder =

@@ -2,10 +2,10 @@ import GStreamer
 import MediaGraphCore
 import MediaGraphDescription
 
-/// An element that is a node.
+/// An element of MediaGraph that descriptions and graphs use as a node.
 package typealias NodeElement = ElementImplementation & NodeTraits
 
-/// The nodes that this target registers.
+/// The elements that this target registers with GStreamer.
 package enum ElementNodes {
     package static let all: [any NodeElement.Type] = [
         VideoSourceElement.self, PreprocessorElement.self, AlphaChannelElement.self, RawDataPipeElement.self,

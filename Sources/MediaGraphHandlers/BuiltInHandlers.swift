@@ -1,14 +1,14 @@
 import MediaGraphCore
 
 extension HandlerRegistry {
-    /// The registry of this copy of the code, with the built-in handlers.
+    /// The handler registry of this copy of MediaGraph, which contains the built-in handlers.
     public static let shared: HandlerRegistry = {
         let registry = HandlerRegistry()
         registry.registerBuiltIns()
         return registry
     }()
 
-    /// Every handler that comes with MediaGraph.
+    /// Registers the built-in handlers.
     private func registerBuiltIns() {
         do throws(MediaGraphError) {
             try register(Counter.self)
@@ -37,7 +37,7 @@ extension HandlerRegistry {
             try register(LevelSpeaker.self)
             try register(WaveSpeaker.self)
         } catch {
-            preconditionFailure("two built-in handlers have one name: \(error)")
+            preconditionFailure("two built-in handlers have the same name: \(error)")
         }
     }
 }

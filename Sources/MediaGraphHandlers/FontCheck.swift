@@ -2,7 +2,7 @@ import GStreamer
 import MediaGraphCore
 import MediaGraphDescription
 
-/// Where no font is installed text is drawn as empty boxes, without a word.
+/// Warns of elements that draw text if no font is installed: GStreamer then draws empty boxes without a message.
 package struct FontCheck: DescriptionCheck {
     package static let message = "no font is installed: text will be empty boxes"
     package static let remedy = "sudo apt install fonts-dejavu-core"

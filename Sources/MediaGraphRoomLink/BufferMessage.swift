@@ -2,20 +2,21 @@ import Foundation
 import GStreamer
 import MediaGraphSession
 
-/// What goes between processes with each buffer, in a fixed form of bytes: of a stream's messages nearly all, and nobody should
-/// wait for JSON.
+/// The messages that are sent for each buffer. Nearly all messages are of this kind, so they have a compact binary form
+/// instead of JSON.
 ///
-/// A byte that says which it is, words of eight bytes, the lowest first, and the user's name at the end.
+/// The form is one byte for the kind, then little-endian words of eight bytes, then, in a `buffer`, the user's name.
 enum BufferMessage: Sendable, Hashable {
-    /// Its bytes lie in shared memory; the message has that memory's file the first time.
+    /// A buffer, whose bytes are in shared memory. The first message with a memory carries the memory's file
+    /// descriptor.
     case buffer(StreamKey, SharedBuffer)
-    /// The bytes of these are no longer needed.
+    /// The sender no longer uses these memories of the receiver.
     case release(memories: [UInt64])
 
-    /// In one message.
+    /// The greatest number of memories in one `release`.
     static let mostReleases = 1000
 
-    /// No JSON begins like this.
+    /// The first byte. No JSON text begins with one of these values.
     private enum Kind {
         static let buffer: UInt8 = 1
         static let release: UInt8 = 2
@@ -51,7 +52,7 @@ enum BufferMessage: Sendable, Hashable {
         return bytes
     }
 
-    /// `nil` for what is none.
+    /// Decodes a message; `nil` if the data isn't one.
     init?(_ bytes: Data) {
         guard let kind = bytes.first, kind == Kind.buffer || kind == Kind.release else { return nil }
         var rest = Array(bytes.dropFirst())[...]
@@ -71,7 +72,7 @@ enum BufferMessage: Sendable, Hashable {
             return
         }
         guard let head = words(13), head[0] < StreamKind.allCases.count, let capacity = Int(exactly: head[3]),
-            let length = Int(exactly: head[4]), head[12] <= UInt64(VideoLayout.mostWords),
+            let length = Int(exactly: head[4]), head[12] <= UInt64(VideoLayout.maximumWordCount),
             let layout = words(Int(head[12])), let user = String(validating: rest, as: UTF8.self)
         else { return nil }
         func given(_ bit: UInt64, _ value: UInt64) -> UInt64? { head[1] & 1 << bit == 0 ? nil : value }

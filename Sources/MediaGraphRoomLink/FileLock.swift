@@ -2,13 +2,14 @@ import Foundation
 import GStreamer
 import MediaGraphCore
 
-/// A file that only one process has locked; the system unlocks it when that process ends, however it does.
+/// A lock on a file, which one process at a time can hold. The system releases it when the process ends, even if it is
+/// killed.
 final class FileLock: Sendable {
     private let path: String
     private let descriptor: Int32
 
-    /// `nil` while another has it, for as long as is said, in nanoseconds. Throws `processingFailed` where there can be no such
-    /// file, or no more descriptors.
+    /// Takes the lock, and creates the file if necessary. Waits at most `timeout` nanoseconds; `nil` if another process
+    /// still holds the lock then. Throws `processingFailed` if the file can't be opened.
     init?(_ path: String, timeout: UInt64 = 0) throws(MediaGraphError) {
         let deadline = monotonicNanoseconds() + timeout
         var descriptor = try Self.locked(path)
@@ -27,7 +28,8 @@ final class FileLock: Sendable {
             let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
             guard descriptor >= 0 else { throw failure(path) }
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
-                // Whoever had it may have removed it in between: then there is another for the next.
+                // The previous holder may have removed the file in the meantime. The lock on a removed file is
+                // worthless, so try again.
                 if isFile(descriptor, at: path) { return descriptor }
                 close(descriptor)
             } else {
@@ -47,16 +49,16 @@ final class FileLock: Sendable {
     }
 
     private static func failure(_ path: String) -> MediaGraphError {
-        .processingFailed(.init(path, expected: "a file to lock", actual: String(cString: strerror(errno))))
+        .processingFailed(.init(path, actual: "can't lock the file: \(String(cString: strerror(errno)))"))
     }
 
-    /// In place of what the file held.
+    /// Replaces the file's contents.
     func write(_ text: String) {
         ftruncate(descriptor, 0)
         var text = text
         _ = text.withUTF8 { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
     }
 
-    /// The file goes, and the lock with this. Where another file has taken its place, that one stays.
+    /// Removes the file, unless another one has taken its place. Releasing this object releases the lock.
     func remove() { if Self.isFile(descriptor, at: path) { unlink(path) } }
 }

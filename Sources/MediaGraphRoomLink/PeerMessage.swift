@@ -3,29 +3,36 @@ import GStreamer
 import MediaGraphCore
 import MediaGraphSession
 
-/// What processes of a room tell each other beside the buffers (`BufferMessage`): JSON, one a message.
+/// The messages between the processes of a room, except buffers (`BufferMessage`). Each is encoded as JSON.
 enum PeerMessage: Sendable, Codable {
-    /// First on every connection: who is there.
+    /// The first message on every connection, with the sender's users.
     case hello(version: Int, users: [String])
+    /// A user of the sender has joined.
     case joined(String)
+    /// A user of the sender has left.
     case left(String)
-    /// A stream has started or stopped being sent, whoever reads it.
+    /// A user of the sender has started or stopped sending a stream, whether or not the receiver reads it.
     case stream(StreamKey, Bool)
-    /// The other side wants a stream of this one's, at that height or more, or no longer. Said again when that changes.
+    /// The sender wants to read a stream of the receiver, at this resolution. Sent again when the resolution changes.
     case read(StreamKey, Resolution)
+    /// The sender no longer reads a stream of the receiver.
     case unread(StreamKey)
-    /// A reader on the other side can show nothing of a stream of this one's before its next key frame.
+    /// A reader of the sender needs a key frame of a stream of the receiver.
     case keyFrame(StreamKey)
-    // What a stream's readers are told.
+    // The remaining messages are for the readers of a stream of the sender.
+    /// The stream begins.
     case begin(StreamKey)
+    /// The format of the buffers that follow.
     case caps(StreamKey, SharedCaps)
-    /// How much later than its timestamps a buffer may come, in nanoseconds.
+    /// The stream's latency: how much later than its timestamp a buffer may arrive, in nanoseconds.
     case latency(StreamKey, UInt64)
+    /// The stream is on or off.
     case status(StreamKey, Bool)
-    /// The memories won't be used again, or come with their files once more.
+    /// The sender won't use these memories again, or will send their files again.
     case forget(memories: [UInt64])
 
-    /// Raised when processes of different versions could no longer talk.
+    /// The version of the messages. Increment it when processes of different versions could no longer understand each
+    /// other.
     static let version = 6
 
     var isGreeting: Bool {
@@ -34,11 +41,11 @@ enum PeerMessage: Sendable, Codable {
     }
 
     var bytes: Data {
-        // Nothing in a message can't be encoded.
+        // Encoding can't fail: all values in a message can be encoded.
         (try? JSONEncoder().encode(self)) ?? Data()
     }
 
-    /// `nil` for what is no message of this version.
+    /// Decodes a message; `nil` if the data isn't a message of this version.
     init?(_ bytes: Data) {
         guard let message = try? JSONDecoder().decode(PeerMessage.self, from: bytes) else { return nil }
         if case .hello(let version, _) = message, version != Self.version { return nil }
@@ -46,15 +53,15 @@ enum PeerMessage: Sendable, Codable {
     }
 }
 
-/// Fixed caps of system memory on their way to another process.
+/// Fixed caps in system memory, in a form that can be sent to another process.
 struct SharedCaps: Sendable, Codable {
     let caps: Caps
 
-    /// In bytes: there is room for more in no message.
+    /// The greatest length of the caps' text, in bytes, that fits into a message.
     private static let longest = 48_000
 
-    /// What GStreamer would complain of, as of a programmer's fault, never gets to it: plain fields of plain types only, and lists
-    /// of buffers, as a stream's headers are.
+    /// Whether the text has only plain fields of plain types, and lists of buffers, such as a stream's headers. Other
+    /// text isn't passed to GStreamer, which would report it as a programming error.
     private static func isPlain(_ text: String) -> Bool {
         text.utf8.count <= longest
             && text.wholeMatch(
@@ -67,8 +74,8 @@ struct SharedCaps: Sendable, Codable {
                 /#) != nil
     }
 
-    /// `nil` for caps that don't go from one process to another. Headers that are too long are left out: most decoders find them
-    /// in the stream.
+    /// `nil` if the caps can't be sent to another process. Headers that are too long are omitted; most decoders find
+    /// them in the stream.
     init?(_ caps: Caps) {
         let text = "\(caps)"
         guard !Self.isPlain(text) else {

@@ -3,25 +3,26 @@ import GStreamer
 import LocalSockets
 import Synchronization
 
-/// What goes to another process, from any thread, none of which ever waits.
+/// Sends messages and buffers to another process. Any thread may call it, and never waits.
 ///
-/// When the socket is full, which a hiccup of the other side is enough for, buffers are lost, and all else waits for room: in
-/// order, but for what is released, which goes first and together. While anything waits no buffer takes the room from it.
+/// The socket can be full, for example because the other process was suspended for a moment. Then buffers are dropped
+/// and messages are queued in order. Releases of memory are collected and sent before the queued messages. While
+/// anything is queued, buffers are dropped, so that they don't take its room in the socket.
 final class PeerOutbox: Sendable {
     fileprivate struct State: Sendable {
         var messages: [Data] = []
-        /// Of the messages, in bytes.
+        /// The total size of the queued messages, in bytes.
         var size = 0
         var releases: [UInt64] = []
-        /// Whether there is a thread that waits for room.
+        /// Whether a thread is waiting for room in the socket.
         var isFlushing = false
         var isClosed = false
 
         var isWaiting: Bool { !messages.isEmpty || !releases.isEmpty }
     }
 
-    /// In bytes: who leaves so much unread is given up. Some thousands of messages, far more than a room's users and streams
-    /// change by while a process is stopped for a moment.
+    /// The size of queued messages, in bytes, above which the connection is closed. It is enough for some thousands of
+    /// messages, far more than changes of users and streams cause while a process is suspended for a moment.
     static let limit = 1 << 20
 
     private let socket: LocalSocket
@@ -29,7 +30,7 @@ final class PeerOutbox: Sendable {
 
     init(_ socket: LocalSocket) { self.socket = socket }
 
-    /// What the other side must hear: sooner or later, or the connection ends.
+    /// Sends a message, or queues it. If too much is queued, closes the connection.
     func send(_ message: Data) {
         post { state in
             if !state.isWaiting, !state.isRefused(by: socket, message) { return }
@@ -39,7 +40,8 @@ final class PeerOutbox: Sendable {
         }
     }
 
-    /// The other side's memory isn't looked at any more. Bounded by what it has shown.
+    /// Tells the other process that one of its memories is no longer in use here. The number of queued releases is
+    /// bounded by the number of buffers that the other process has sent.
     func release(_ memory: UInt64) {
         post { state in
             if !state.isWaiting, !state.isRefused(by: socket, BufferMessage.release(memories: [memory]).bytes) {
@@ -49,7 +51,8 @@ final class PeerOutbox: Sendable {
         }
     }
 
-    /// False for a buffer that can't be sent at once, and never will be. The descriptor stays the caller's.
+    /// Sends a buffer. Returns false if it can't be sent at once and is therefore dropped. Doesn't take ownership of
+    /// `descriptor`.
     func offer(_ buffer: Data, descriptor: Int32?) -> Bool {
         state.withLock { state in
             !state.isClosed && !state.isWaiting && socket.send(buffer, descriptor: descriptor) == .sent
@@ -66,7 +69,7 @@ final class PeerOutbox: Sendable {
         if isNew { NativeThread("room-outbox") { [self] in flush() }.detach() }
     }
 
-    /// Until nothing waits.
+    /// Sends what is queued, until nothing is left. Runs on its own thread.
     private func flush() {
         while socket.waitForRoom() {
             if state.withLock({ $0.flush(to: socket) }) { return }
@@ -76,7 +79,7 @@ final class PeerOutbox: Sendable {
 }
 
 extension PeerOutbox.State {
-    /// Whether a message has to wait.
+    /// Sends a message. Returns true if the socket is full, so that the message has to wait.
     fileprivate mutating func isRefused(by socket: LocalSocket, _ message: Data) -> Bool {
         switch socket.send(message) {
         case .sent: return false
@@ -87,12 +90,12 @@ extension PeerOutbox.State {
         }
     }
 
-    /// True when nothing waits any more.
+    /// Sends what is queued, as far as there is room. Returns true if nothing is left.
     fileprivate mutating func flush(to socket: LocalSocket) -> Bool {
         while !releases.isEmpty {
             let next = releases.prefix(BufferMessage.mostReleases)
             guard !isRefused(by: socket, BufferMessage.release(memories: Array(next)).bytes) else { return false }
-            // There is none left where it has closed.
+            // `min`, because `isRefused` empties the queue if the connection has been closed.
             releases.removeFirst(min(next.count, releases.count))
         }
         var sent = 0

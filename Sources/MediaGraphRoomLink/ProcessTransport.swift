@@ -2,7 +2,7 @@ import MediaGraphCore
 import MediaGraphSession
 
 extension RoomTransportKind {
-    /// `transport=room`, the default.
+    /// The transport between the processes of one user on one machine: `transport=room`, the default.
     package static let processes = RoomTransportKind(
         name: defaultName,
         summary:

@@ -1,38 +1,40 @@
 import GStreamer
 import MediaGraphCore
 
-/// What another process says of one of its streams, checked for sense before anybody here believes it.
+/// Checks the data of a stream from another process before readers get it.
 ///
-/// A peer is another user's program of any quality. What it says is bounded so that none of it can freeze, end or fill a
-/// reader's graph: formats that GStreamer knows, latencies and timestamps that a call can have, buffers as long as their
-/// format says. A pure value; `RoomPeer` owns one for each stream.
+/// A peer may be a faulty program. The checks ensure that its data can't freeze, end or overload a reader's graph:
+/// formats must be known to GStreamer, latencies and timestamps must be plausible for a call, and buffers must be as
+/// long as their format requires. A pure value; `RoomPeer` owns one for each stream.
 struct ReceivedStream: Sendable {
-    /// The longest latency that is believed. All sinks of a reader's graph wait as long for each frame.
+    /// The longest latency that is accepted, in nanoseconds. All sinks of a reader's graph delay each frame by the
+    /// latency.
     static let longestLatency: UInt64 = 15_000_000_000
-    /// How far ahead of now a timestamp may be: encoders reorder frames, and sources send a little early.
+    /// How far in the future a timestamp may be, in nanoseconds. Some is normal: encoders reorder frames, and sources
+    /// send a little early.
     static let furthestAhead: UInt64 = 5_000_000_000
-    /// The longest buffer.
+    /// The longest duration of a buffer, in nanoseconds.
     static let longestDuration: UInt64 = 60_000_000_000
-    /// Samples per second.
+    /// The accepted sample rates, in Hz.
     static let sampleRates = 1000...768_000
-    /// Unix nanoseconds: the year 2116.
+    /// The latest capture time, in nanoseconds since 1970: the year 2116.
     static let latestCapture: UInt64 = 1 << 62
 
     private enum Content: Sendable {
         case video(VideoInfo)
         case audio(AudioInfo)
-        /// Encoded, or raw media that has no table of formats.
+        /// Encoded media, or raw media for which GStreamer has no table of formats.
         case other
     }
 
     private var content: Content?
-    /// Why nothing of the stream is shown, until its format or latency is another.
+    /// Why nothing of the stream is shown, until its format or latency changes.
     private var formatProblem: String?
     private var latencyProblem: String?
-    /// Invalid buffers are told of once.
+    /// Whether an invalid buffer has been reported; only the first one is, for each format.
     private var hasReportedInvalidBuffer = false
 
-    /// Why the stream can't be shown with these caps; `nil` where it can.
+    /// Sets the stream's caps. Returns why the stream can't be shown with them; `nil` if it can.
     mutating func setCaps(_ caps: Caps) -> String? {
         (formatProblem, hasReportedInvalidBuffer) = (nil, false)
         switch caps.mediaTypes.first {
@@ -62,7 +64,7 @@ struct ReceivedStream: Sendable {
         return problem
     }
 
-    /// Why the stream can't be shown with this latency, in nanoseconds; `nil` where it can.
+    /// Sets the stream's latency, in nanoseconds. Returns why the stream can't be shown with it; `nil` if it can.
     mutating func setLatency(_ latency: UInt64) -> String? {
         latencyProblem =
             latency <= Self.longestLatency
@@ -71,15 +73,17 @@ struct ReceivedStream: Sendable {
         return latencyProblem
     }
 
+    /// The result of checking a buffer.
     enum Verdict: Sendable, Equatable {
+        /// The buffer can be shown.
         case passes
-        /// Left out, for a reason that has been given.
+        /// The buffer is dropped, for a reason that has already been reported.
         case refused
-        /// Left out, for this reason.
+        /// The buffer is dropped, for this reason.
         case invalid(String)
     }
 
-    /// Whether a buffer can be shown. `now` is the machine's monotonic clock, in nanoseconds.
+    /// Checks a buffer. `now` is the time of the machine's monotonic clock, in nanoseconds.
     mutating func check(_ buffer: SharedBuffer, now: UInt64) -> Verdict {
         guard formatProblem == nil, latencyProblem == nil, let content else { return .refused }
         let verdict = check(buffer, content, now: now)

@@ -4,17 +4,18 @@ import LocalSockets
 import MediaGraphCore
 import MediaGraphSession
 
-/// Where the processes of one user of the machine meet: a folder for each room, with a socket for each process and a file
-/// for each name that somebody has there.
+/// The folder of a room, in which the processes of one user of the machine find each other. It contains a socket for
+/// each process and a lock file for each user name in the room.
 ///
-/// What a process that died has left is recognised by its locks and sockets, which the system has given up for it. One lock
-/// for all rooms is held by whoever makes or removes something that others look for.
+/// Leftovers of a process that died are recognized by their locks and sockets, which the system has released. A process
+/// holds one lock for all rooms while it creates or removes files that other processes look for.
 package struct RoomDirectory: Sendable {
     let room: String
     private let base: String
     let path: String
 
-    /// How long another process may hold the lock, in nanoseconds: it takes milliseconds, unless that process is stopped.
+    /// How long to wait for the lock of all rooms, in nanoseconds. A process holds it for milliseconds, unless it is
+    /// suspended.
     private let lockTimeout: UInt64
 
     init(room: String, base: String = Self.base, lockTimeout: UInt64 = 3_000_000_000) {
@@ -24,37 +25,40 @@ package struct RoomDirectory: Sendable {
         path = "\(base)/\(Self.fileName(room))"
     }
 
+    /// The folder that contains the folders of all rooms.
     static var base: String {
         let runtime = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"] ?? ""
         return runtime.isEmpty ? "/tmp/mediagraph-\(getuid())" : "\(runtime)/mediagraph"
     }
 
-    // MARK: Whether programs can meet
+    // MARK: Availability
 
-    /// Why this program can't meet others in any room; `nil` where it can.
+    /// Why this program can't meet others in any room; `nil` if it can.
     package static var problem: MediaGraphError? {
         do throws(MediaGraphError) {
             try prepare(base)
-            try check(RoomDirectory(room: "").place(of: 1))
+            try check(RoomDirectory(room: "").socketPath(of: 1))
             return nil
         } catch { return error }
     }
 
-    /// What to do about it.
+    /// What the user can do about `problem`.
     package static var mend: String {
         "set XDG_RUNTIME_DIR to a folder that is yours alone and has a short path, such as /run/user/\(getuid())"
     }
 
+    /// Creates a folder unless it exists, and checks it.
     private static func prepare(_ folder: String) throws(MediaGraphError) {
         let failure = mkdir(folder, 0o700) == 0 ? 0 : errno
         try check(folder: folder, failure)
     }
 
-    /// Throws for a folder that isn't this user's alone, and with `failure` for none.
+    /// Throws `notPermitted` unless the folder exists and only this user can access it. `failure` is the error code to
+    /// report if it doesn't exist.
     private static func check(folder: String, _ failure: Int32) throws(MediaGraphError) {
         var status = stat()
         let actual: String
-        // In /tmp anybody might have made it before.
+        // In /tmp, another user may have created the folder.
         if lstat(folder, &status) != 0 {
             actual = String(cString: strerror(failure))
         } else if status.st_mode & S_IFMT != S_IFDIR {
@@ -71,6 +75,7 @@ package struct RoomDirectory: Sendable {
         throw .notPermitted(.init(folder, actual: actual))
     }
 
+    /// Throws `notPermitted` if the path is too long for a socket.
     private static func check(_ socket: String) throws(MediaGraphError) {
         let count = socket.utf8.count
         guard count <= LocalSocket.longestPath else {
@@ -83,67 +88,69 @@ package struct RoomDirectory: Sendable {
 
     // MARK: Processes
 
-    /// A process's place in the room.
-    struct Place: Sendable {
-        /// Later processes have greater numbers.
+    /// A process's entry in the room's folder.
+    struct Entry: Sendable {
+        /// The process's number in the room. Later processes have greater numbers.
         let endpoint: Int
-        /// At which others find it.
+        /// The socket to which other processes connect.
         let socket: LocalSocket
         fileprivate let device: dev_t
         fileprivate let inode: ino_t
     }
 
-    /// A place for this process, later than all that are there. What dead processes have left, in this room and others, is
-    /// removed. Throws where there can be no such place.
+    /// Enters this process into the room's folder, with a number greater than those of all processes there. Also
+    /// removes what dead processes have left in this room and others. Throws if the folders, the lock or the socket
+    /// can't be made.
     ///
-    /// - Parameter former: the number that it had before the folder was removed, which others know it by: it has it again where
-    ///   that is free.
-    func enter(again former: Int? = nil) throws(MediaGraphError) -> Place {
+    /// - Parameter former: The number that this process had before the folder was removed, by which other processes
+    ///   know it. The process gets it again if it is free.
+    func enter(again former: Int? = nil) throws(MediaGraphError) -> Entry {
         try Self.prepare(base)
         return try withLock { () throws(MediaGraphError) in
             for room in Self.files(base) where room != Self.lockName { Self.tidy("\(base)/\(room)") }
             let taken = endpoints
-            // Milliseconds rather than 1, 2, 3, so that a process that joins after the folder was removed doesn't get the
-            // number of an earlier one.
+            // Milliseconds rather than 1, 2, 3, so that a process that joins after the folder was removed doesn't get
+            // the number of an earlier one.
             let next = max((taken.max() ?? 0) + 1, Int(monotonicNanoseconds() / 1_000_000))
             let endpoint = former.flatMap { taken.contains($0) ? nil : $0 } ?? next
-            let place = place(of: endpoint)
-            // Before there is a folder that nobody could use.
-            try Self.check(place)
+            let path = socketPath(of: endpoint)
+            // Before creating a folder that couldn't be used.
+            try Self.check(path)
             try Self.prepare(path)
             do throws(LocalSocket.Failure) {
-                let socket = try LocalSocket.listening(at: place)
+                let socket = try LocalSocket.listening(at: path)
                 var status = stat()
-                _ = lstat(place, &status)
-                return Place(endpoint: endpoint, socket: socket, device: status.st_dev, inode: status.st_ino)
+                _ = lstat(path, &status)
+                return Entry(endpoint: endpoint, socket: socket, device: status.st_dev, inode: status.st_ino)
             } catch {
-                throw .notPermitted(.init(place, expected: "a socket", actual: "\(error)"))
+                throw .notPermitted(.init(path, actual: "can't create the socket: \(error)"))
             }
         }
     }
 
-    /// Whether others can still find the process at its place: somebody may have removed the folder meanwhile.
-    func has(_ place: Place) -> Bool {
+    /// Whether other processes can still find this process, since the folder may have been removed.
+    func has(_ entry: Entry) -> Bool {
         var status = stat()
-        return lstat(self.place(of: place.endpoint), &status) == 0
-            && (status.st_dev, status.st_ino) == (place.device, place.inode)
+        return lstat(socketPath(of: entry.endpoint), &status) == 0
+            && (status.st_dev, status.st_ino) == (entry.device, entry.inode)
     }
 
-    /// Throws where the folders aren't this user's alone any more: whoever is found there may be another user of the machine.
+    /// Throws `notPermitted` if other users can access the folders by now: a socket found there may be another user's.
     func checkFolders() throws(MediaGraphError) {
         for folder in [base, path] { try Self.check(folder: folder, ENOENT) }
     }
 
-    /// The room's folder goes with the last.
+    /// Removes this process's socket, and the room's folder if no process is left.
     func leave(_ endpoint: Int) {
-        unlink(place(of: endpoint))
-        // Where that fails, whoever comes next does it.
+        unlink(socketPath(of: endpoint))
+        // If this fails, the next process that enters a room does it.
         try? withLock { () throws(MediaGraphError) in Self.tidy(path) }
     }
 
-    func place(of endpoint: Int) -> String { "\(path)/\(endpoint)\(Self.socketSuffix)" }
+    /// The path of a process's socket.
+    func socketPath(of endpoint: Int) -> String { "\(path)/\(endpoint)\(Self.socketSuffix)" }
 
-    /// Those of all processes in the room, dead ones' too, from the first who came to the last.
+    /// The numbers of all processes in the room, including dead ones, in the order in which they entered.
     var endpoints: [Int] {
         Self.files(path).filter { $0.hasSuffix(Self.socketSuffix) }
             .compactMap { Int($0.dropLast(Self.socketSuffix.count)) }.sorted()
@@ -151,17 +158,19 @@ package struct RoomDirectory: Sendable {
 
     // MARK: Names
 
-    /// The name is this process's until the claim is let go; `nil` while another process has it.
+    /// Claims a user name for this process, until the returned lock is released. `nil` if another process has the name.
     func claim(_ user: String) throws(MediaGraphError) -> FileLock? {
         try withLock { () throws(MediaGraphError) in
-            // It may have been removed since this process entered.
+            // The folder may have been removed since this process entered the room.
             try Self.prepare(path)
             return try FileLock("\(path)/\(Self.fileName(user))\(Self.nameSuffix)")
         }
     }
 
-    /// The process whose user shares holds a lock on a file; the system releases the lock when the process ends. The file contains
-    /// that user's name and stays when nobody shares.
+    /// Claims the room's share for a user.
+    ///
+    /// The process whose user shares holds a lock on a file; the system releases the lock when the process ends. The
+    /// file contains that user's name, and isn't removed when nobody shares.
     func claimShare(_ user: String) throws(MediaGraphError) -> ShareDecision {
         try Self.prepare(self.path)
         let path = "\(path)/\(Self.shareName)"
@@ -176,7 +185,7 @@ package struct RoomDirectory: Sendable {
 
     private static let (lockName, shareName, socketSuffix, nameSuffix) = ("lock", "share", ".socket", ".name")
 
-    /// Alone among all processes.
+    /// Runs `body` with the lock of all rooms held. Throws `timeOut` if another process doesn't release the lock.
     private func withLock<R: Sendable>(_ body: () throws(MediaGraphError) -> R) throws(MediaGraphError) -> R {
         let path = "\(base)/\(Self.lockName)"
         guard let lock = try FileLock(path, timeout: lockTimeout) else {
@@ -193,7 +202,8 @@ package struct RoomDirectory: Sendable {
         return try withExtendedLifetime(lock) { () throws(MediaGraphError) in try body() }
     }
 
-    /// Removes what is nobody's of a room, with the lock held.
+    /// Removes what dead processes have left in a room's folder, and the folder if it is empty. Called with the lock
+    /// held.
     private static func tidy(_ room: String) {
         var isEmpty = true
         for file in files(room) where file != shareName {
@@ -213,7 +223,7 @@ package struct RoomDirectory: Sendable {
         (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     }
 
-    /// Any text as a short name of a file.
+    /// Returns a short file name for any text, made from its checksum.
     private static func fileName(_ text: String) -> String {
         let checksum = Checksum(.sha256)
         checksum.update(Array(text.utf8).span)

@@ -4,61 +4,65 @@ import MediaGraphCore
 import MediaGraphSession
 import Synchronization
 
-/// The transport to the other processes of the machine's user.
+/// The transport to the other processes of the same user on this machine.
 ///
-/// Of two processes the one that came later connects to the other, at once and whenever they have lost each other: a process
-/// that was stopped, or too busy to read, for very long is back when it goes on.
+/// Of two processes, the one that entered the room later connects to the other. It does so again whenever the
+/// connection has been lost. So a process that was suspended, or too busy to read for a long time, comes back when it
+/// continues.
 ///
-/// Nothing of the room's is called with this one's state locked.
+/// The room is never called while `state` is locked.
 final class RoomLink: RoomTransport {
     fileprivate struct State: Sendable {
-        /// This process's users, each with its hold on the name.
+        /// This process's users, each with the lock on its name.
         var users: [String: FileLock] = [:]
-        /// Their streams that are being sent.
+        /// The streams that this process's users are sending.
         var sending: Set<StreamKey> = []
         var peers: [RoomPeer] = []
-        /// Those of another version.
+        /// The endpoints of processes that run another version.
         var strangers: Set<Int> = []
-        /// Who says that it has which user, the last to say so last: whoever is killed and started anew, or has come back, may be
-        /// heard before its old connection's end.
+        /// The peers that have announced each user, the latest last. There may be several, because a process that was
+        /// restarted or has reconnected may be heard before its old connection ends.
         var claims: [String: [RoomPeer]] = [:]
-        /// Who has which user, as the room has been told.
+        /// The peer of each user of whom the room has been told.
         var remote: [String: RoomPeer] = [:]
-        /// Streams that this process reads of others.
+        /// The remote streams that this process reads.
         var reading: [StreamKey: Resolution] = [:]
-        /// Streams of this process that others read.
+        /// The streams of this process that peers read.
         var forwarders: [StreamKey: StreamForwarder] = [:]
-        var place: RoomDirectory.Place
-        /// Users whose names were lost with the room's folder.
+        var entry: RoomDirectory.Entry
+        /// The users whose names were lost with the room's folder.
         var unclaimed: Set<String> = []
-        /// What has been told of the room's folder, and holds.
-        var trouble: String?
+        /// The current problem with the room's folder, which has been reported.
+        var problem: String?
         var isStopped = false
     }
 
     private let directory: RoomDirectory
     private let delegate: any RoomTransportDelegate
     private let state: Mutex<State>
-    /// Held by a peer's thread, and by no other, while the room is told of its users: what it is told last is true.
-    private let news = Mutex(())
+    /// Held by a peer's thread while it tells the room about users, so that the room hears of changes in the right
+    /// order. No other thread takes this lock.
+    private let notificationLock = Mutex(())
 
     static let log = DebugCategory("mediagraph-room", "MediaGraph rooms between processes")
-    /// How often those that have been lost are looked for, in microseconds.
+    /// How often this process looks for lost peers, in microseconds.
     private static let interval: Int64 = 1_000_000
 
-    /// Others can connect from now on. Throws `notPermitted` where sockets or folders can't be made.
+    /// Enters the room's folder; other processes can connect from now on. Throws `notPermitted` if folders or sockets
+    /// can't be made, `processingFailed` if a lock file can't be opened, and `timeOut` if another process doesn't
+    /// release its lock.
     init(room: String, delegate: any RoomTransportDelegate) throws(MediaGraphError) {
         directory = RoomDirectory(room: room)
-        state = Mutex(State(place: try directory.enter()))
+        state = Mutex(State(entry: try directory.enter()))
         self.delegate = delegate
     }
 
-    /// Finds those who are there and waits for others.
+    /// Connects to the processes in the room, and starts the thread that accepts connections.
     func start() {
         lookAround()
         NativeThread("room-accept") { [self] in
             while true {
-                switch state.withLock({ $0.place.socket }).accept(timeout: Self.interval) {
+                switch state.withLock({ $0.entry.socket }).accept(timeout: Self.interval) {
                 case .connected(let socket): add(RoomPeer(socket, room: self))
                 case .refused(let user):
                     delegate.warn("refused a connection from another user of this machine (uid \(user))")
@@ -70,42 +74,45 @@ final class RoomLink: RoomTransport {
         }.detach()
     }
 
-    /// Connects to those who came before. Who can't be reached now is tried again.
+    /// Connects to the processes that entered the room earlier. A process that can't be reached now is tried again
+    /// later.
     private func lookAround() {
         guard ensureRegistered() else { return }
         let (endpoint, known) = state.withLock { state in
-            (state.place.endpoint, state.strangers.union(state.peers.compactMap(\.endpoint)))
+            (state.entry.endpoint, state.strangers.union(state.peers.compactMap(\.endpoint)))
         }
         for other in directory.endpoints where other < endpoint && !known.contains(other) {
             do throws(LocalSocket.Failure) {
-                add(RoomPeer(try LocalSocket.connected(to: directory.place(of: other)), endpoint: other, room: self))
-            } catch { Self.log.log(.info, nil, "\(directory.place(of: other)): \(error)") }
+                add(
+                    RoomPeer(
+                        try LocalSocket.connected(to: directory.socketPath(of: other)), endpoint: other, room: self))
+            } catch { Self.log.log(.info, nil, "\(directory.socketPath(of: other)): \(error)") }
         }
     }
 
-    /// Makes sure that others find this process and its users' names in the room's folder. False where they can't, of which the
-    /// room hears once.
+    /// Makes sure that other processes can find this process and its users' names in the room's folder. If they can't,
+    /// warns the room once and returns false.
     private func ensureRegistered() -> Bool {
-        let place = state.withLock { $0.place }
+        let entry = state.withLock { $0.entry }
         do throws(MediaGraphError) {
-            if !directory.has(place) { try register(inPlaceOf: place) }
+            if !directory.has(entry) { try register(replacing: entry) }
             try claimNamesAgain()
             try directory.checkFolders()
-            state.withLock { $0.trouble = nil }
+            state.withLock { $0.problem = nil }
             return true
         } catch {
-            tellOnce("can't connect to programs that join from now on: \(error)")
+            warnOnce("can't connect to programs that join from now on: \(error)")
             return false
         }
     }
 
-    /// The folder was removed under the processes that meet there, as a cleaner of temporary files does it: each makes its
-    /// part of it again.
-    private func register(inPlaceOf place: RoomDirectory.Place) throws(MediaGraphError) {
-        let new = try directory.enter(again: place.endpoint)
+    /// Enters this process into the room's folder again, after the folder was removed while in use, for example by a
+    /// cleaner of temporary files. Each process in the room does this for itself.
+    private func register(replacing entry: RoomDirectory.Entry) throws(MediaGraphError) {
+        let new = try directory.enter(again: entry.endpoint)
         let isStopped = state.withLock { state in
             guard !state.isStopped else { return true }
-            state.place = new
+            state.entry = new
             state.unclaimed = Set(state.users.keys)
             return false
         }
@@ -113,17 +120,18 @@ final class RoomLink: RoomTransport {
             new.socket.close()
             return directory.leave(new.endpoint)
         }
-        place.socket.close()
-        // At once, before somebody else takes them. One that can't be had is tried again.
+        entry.socket.close()
+        // Claims the names at once, before another process does. If that throws, `ensureRegistered` tries again later.
         defer { delegate.shareGrantLost() }
         try claimNamesAgain()
         delegate.warn("the room's folder \(directory.path) was removed while in use; it has been recreated")
     }
 
+    /// Claims the names of this process's users that were lost with the room's folder.
     private func claimNamesAgain() throws(MediaGraphError) {
         for user in state.withLock({ $0.unclaimed.sorted() }) {
             let claim = try directory.claim(user)
-            // Who has left meanwhile needs none.
+            // The user may have left in the meantime.
             let isHere = state.withLock { state in
                 state.unclaimed.remove(user)
                 guard state.users[user] != nil else { return false }
@@ -137,26 +145,28 @@ final class RoomLink: RoomTransport {
         }
     }
 
-    private func tellOnce(_ trouble: String) {
+    /// Warns the room of a problem, unless it is the one that was reported last.
+    private func warnOnce(_ problem: String) {
         let isNew = state.withLock { state in
-            defer { state.trouble = trouble }
-            return state.trouble != trouble && !state.isStopped
+            defer { state.problem = problem }
+            return state.problem != problem && !state.isStopped
         }
-        if isNew { delegate.warn(trouble) }
+        if isNew { delegate.warn(problem) }
     }
 
-    /// The last user has left. The room is told nothing more.
+    /// Closes all connections, because the last user has left. The room isn't called after this.
     func stop() {
-        let (peers, forwarders, place) = state.withLock { state in
+        let (peers, forwarders, entry) = state.withLock { state in
             defer { (state.forwarders, state.remote, state.isStopped) = ([:], [:], true) }
-            return (state.peers, state.forwarders.values, state.place)
+            return (state.peers, state.forwarders.values, state.entry)
         }
-        place.socket.close()
-        directory.leave(place.endpoint)
+        entry.socket.close()
+        directory.leave(entry.endpoint)
         for forwarder in forwarders { forwarder.stop() }
         for peer in peers { peer.close() }
     }
 
+    /// Adds a connected peer, greets it and starts its thread.
     private func add(_ peer: RoomPeer) {
         let isWanted = state.withLock { state in
             guard !state.isStopped else { return false }
@@ -168,7 +178,7 @@ final class RoomLink: RoomTransport {
         if isWanted { peer.start() } else { peer.close() }
     }
 
-    /// Its connection has ended.
+    /// Removes a peer whose connection has ended. A stranger runs another version, and isn't connected to again.
     func remove(_ peer: RoomPeer, isStranger: Bool) {
         let idle = state.withLock { state in
             state.peers.removeAll { $0 === peer }
@@ -180,8 +190,8 @@ final class RoomLink: RoomTransport {
 
     // MARK: This process's users
 
-    /// Throws `alreadyInUse` while another process has the name. Answers who else is there, and whether the user was there by
-    /// another process, which has given the name back and hasn't said so yet.
+    /// Adds a user. Throws `alreadyInUse` while another process has the name. Returns the remote users, and whether
+    /// this user was one of them: another process may have released the name without having announced it yet.
     func join(_ user: String) throws(MediaGraphError) -> (others: [String], hasMoved: Bool) {
         guard let claim = try directory.claim(user) else { throw .nameTaken(user, in: directory.room) }
         return state.withLock { state in
@@ -202,7 +212,7 @@ final class RoomLink: RoomTransport {
         }
         for forwarder in gone { forwarder.stop() }
         withExtendedLifetime(claim) { claim?.remove() }
-        // Whoever hears it finds the name free.
+        // After the name has been released, so that a process that receives the message can claim it.
         state.withLock { state in for peer in state.peers { peer.send(.left(user)) } }
     }
 
@@ -221,8 +231,9 @@ final class RoomLink: RoomTransport {
 
     // MARK: Other processes' users
 
+    /// Records that a peer has announced a user.
     func joined(_ user: String, with peer: RoomPeer) {
-        news.withLock { _ in
+        notificationLock.withLock { _ in
             state.withLock { state in
                 if state.users[user] == nil { state.claims[user, default: []].append(peer) }
             }
@@ -230,8 +241,9 @@ final class RoomLink: RoomTransport {
         }
     }
 
+    /// Records that a peer's user has left.
     func left(_ user: String, with peer: RoomPeer) {
-        news.withLock { _ in
+        notificationLock.withLock { _ in
             state.withLock { state in
                 state.claims[user]?.removeAll { $0 === peer }
                 if state.claims[user]?.isEmpty == true { state.claims[user] = nil }
@@ -240,9 +252,10 @@ final class RoomLink: RoomTransport {
         }
     }
 
-    /// The room is told who has the user now: of another than before, that the one left and the other came.
+    /// Tells the room which peer has the user now. If that is another peer than before, the room is told that the user
+    /// has left and joined again.
     private func settle(_ user: String) {
-        // Who is here by now isn't there any more, whatever is still said of that.
+        // A user who has moved to this process is no longer remote, even if a peer still announces it.
         let (old, new, isDone) = state.withLock {
             ($0.remote[user], $0.claims[user]?.last, $0.isStopped || $0.users[user] != nil)
         }
@@ -263,8 +276,9 @@ final class RoomLink: RoomTransport {
         delegate.remoteJoined(user)
     }
 
+    /// Tells the room that a peer's user has started or stopped sending a stream.
     func streamChanged(_ key: StreamKey, isOn: Bool, with peer: RoomPeer) {
-        news.withLock { _ in
+        notificationLock.withLock { _ in
             guard state.withLock({ $0.remote[key.user] === peer && !$0.isStopped }) else { return }
             delegate.remoteStreamChanged(key, isOn: isOn)
         }
@@ -278,14 +292,14 @@ final class RoomLink: RoomTransport {
         }
     }
 
-    /// Of another process's stream that is read here.
+    /// Asks the peer for a key frame of a stream that is read here.
     func requestKeyFrame(_ key: StreamKey) {
         state.withLock { state in
             if state.reading[key] != nil { state.remote[key.user]?.send(.keyFrame(key)) }
         }
     }
 
-    /// Where a buffer that a peer sends belongs; `nil` when nobody reads it here any more.
+    /// The stream to which a peer's buffer belongs; `nil` if the stream isn't read here any more.
     func remoteStream(_ key: StreamKey, of peer: RoomPeer) -> RoomStream? {
         guard state.withLock({ $0.remote[key.user] === peer && $0.reading[key] != nil }) else { return nil }
         return delegate.stream(key)
@@ -293,35 +307,39 @@ final class RoomLink: RoomTransport {
 
     // MARK: This process's streams, read by others
 
+    /// Starts forwarding a stream of this process to a peer, or changes the resolution that the peer wants.
     func forward(_ key: StreamKey, _ resolution: Resolution, to peer: RoomPeer) {
         let new = StreamForwarder(delegate.stream(key))
         let forwarder = state.withLock { state -> StreamForwarder? in
             guard state.users[key.user] != nil, !state.isStopped else { return nil }
             let forwarder = state.forwarders[key] ?? new
             state.forwarders[key] = forwarder
-            // Before another reader that leaves can be the last.
+            // Under the lock, so that the forwarder can't be removed as unused before it has this peer.
             forwarder.add(peer, resolution)
             return forwarder
         }
         forwarder?.start()
     }
 
-    /// A reader of another process asks for a key frame.
+    /// Asks this process's sender of a stream for a key frame that a peer needs.
     func keyFrameRequested(_ key: StreamKey) {
         state.withLock { $0.forwarders[key] }?.stream.requestKeyFrame()
     }
 
+    /// Stops forwarding a stream of this process to a peer.
     func stopForwarding(_ key: StreamKey, to peer: RoomPeer) {
         for forwarder in state.withLock({ $0.removeReader(peer, of: [key], isGone: false) }) { forwarder.stop() }
     }
 
+    /// Records that a peer no longer uses these memories.
     func release(_ memories: [UInt64], by peer: RoomPeer) {
         for forwarder in state.withLock({ Array($0.forwarders.values) }) { forwarder.release(memories, by: peer) }
     }
 }
 
 extension RoomLink.State {
-    /// The forwarders that nobody reads any more.
+    /// Removes a peer from the forwarders of these streams. Returns the forwarders that have no peers left, which are
+    /// removed.
     fileprivate mutating func removeReader(
         _ peer: RoomPeer, of keys: [StreamKey], isGone: Bool
     ) -> [StreamForwarder] {

@@ -4,31 +4,34 @@ import LocalSockets
 import MediaGraphSession
 import Synchronization
 
-/// Another process of a room: its users, the streams that this one reads of it, and those that it reads of this one.
+/// The connection to another process in a room: that process's users, and the streams that either side reads of the
+/// other.
 ///
-/// One thread receives. Whatever it sends that makes no sense ends the connection, and so does not reading what it is sent for
-/// very long: its users have left then, until it is found again. It isn't looked for again when it is of another version.
+/// One thread receives messages. An invalid message ends the connection, and so does a peer that doesn't read its
+/// messages for a long time. The peer's users have then left, until this process finds the peer again. It doesn't look
+/// again for a peer that runs another version.
 final class RoomPeer: Sendable {
     private struct State: Sendable {
         var users: Set<String> = []
         var memories: [UInt64: SharedMemory] = [:]
-        /// How many of a stream's buffers somebody here still holds.
+        /// The number of buffers of each stream that are still in use in this process.
         var held: [StreamKey: Int] = [:]
-        /// What it says of each stream that is read here.
+        /// The state of each of the peer's streams that is read here.
         var streams: [StreamKey: ReceivedStream] = [:]
         var layouts = LayoutCheck()
     }
 
-    /// More than any process has, so that one that says otherwise can't fill this one's memory.
+    /// Limits that no real process reaches, so that a faulty peer can't fill this process's memory.
     private static let mostUsers = 10_000
     private static let mostMemories = 4096
 
-    /// Of a stream's buffers: as many as wait at a reader of raw pictures, and the one that is shown. Encoded ones are small.
+    /// The number of buffers of one stream that may be in use by reference: two that wait at a reader of raw video, and
+    /// the one that is shown. Encoded buffers are small, so that copying more of them costs little.
     static let heldByReference = 3
 
     private let socket: LocalSocket
     private let outbox: PeerOutbox
-    /// Where it was found; `nil` for one that found this process.
+    /// The endpoint at which this process found the peer; `nil` if the peer found this process.
     let endpoint: Int?
     private let room: RoomLink
     private let state = Mutex(State())
@@ -40,18 +43,21 @@ final class RoomPeer: Sendable {
         self.room = room
     }
 
+    /// Starts the thread that receives messages.
     func start() { NativeThread("room-peer") { [self] in run() }.detach() }
 
+    /// Closes the connection, which also ends the thread.
     func close() { socket.close() }
 
-    /// Without it neither side would know what the other does: it waits where there is no room.
+    /// Sends a message. It is never lost: if the socket is full, it is queued.
     func send(_ message: PeerMessage) { outbox.send(message.bytes) }
 
-    /// A buffer that can't be sent at once is lost to this one; false then.
+    /// Sends a buffer. Returns false if the buffer can't be sent at once and is therefore lost to this peer.
     func send(_ bytes: Data, descriptor: Int32?) -> Bool { outbox.offer(bytes, descriptor: descriptor) }
 
     private func run() {
-        // Who doesn't even greet as this version does is of another. Whatever goes wrong later may go well the next time.
+        // A peer whose first message isn't this version's greeting runs another version. After a later error, a new
+        // connection may work.
         var (isGreeted, isUnderstood) = (false, true)
         while isUnderstood, let (bytes, descriptor) = socket.receive() {
             let file = descriptor.map(ReceivedFile.init)
@@ -79,7 +85,7 @@ final class RoomPeer: Sendable {
         room.remove(self, isStranger: isStranger)
     }
 
-    /// False for what makes no sense.
+    /// Handles a message. Returns false if it is invalid.
     private func handle(_ message: PeerMessage) -> Bool {
         switch message {
         case .hello(_, let users): return users.allSatisfy(join)
@@ -113,7 +119,7 @@ final class RoomPeer: Sendable {
         return true
     }
 
-    /// False for what makes no sense.
+    /// Handles a buffer, or the release of buffers. Returns false if the message is invalid.
     private func handle(_ message: BufferMessage, _ file: ReceivedFile?) -> Bool {
         switch message {
         case .release(let memories): room.release(memories, by: self)
@@ -122,12 +128,13 @@ final class RoomPeer: Sendable {
         return true
     }
 
-    /// `nil` for one that nobody reads here any more: messages may still be under way.
+    /// The stream of one of the peer's users; `nil` if it isn't read here any more, since messages may still be on
+    /// their way.
     private func stream(_ key: StreamKey) -> RoomStream? {
         state.withLock { $0.users.contains(key.user) } ? room.remoteStream(key, of: self) : nil
     }
 
-    /// False for a name that nobody can have, and for more users than there can be.
+    /// Adds a user. Returns false for an invalid name, and if the peer has too many users.
     private func join(_ user: String) -> Bool {
         guard SessionName.requirement(violatedBy: user) == nil else { return false }
         let (isNew, isTooMany) = state.withLock { state in
@@ -138,8 +145,10 @@ final class RoomPeer: Sendable {
         return true
     }
 
-    /// By reference, but for what would be one too many: a reader that keeps buffers, as a file's writer does, costs a copy of each,
-    /// and the sender always has memory for the next.
+    /// Passes a buffer to the stream. Returns false if the message is invalid.
+    ///
+    /// The buffer is passed by reference until `heldByReference` of them are in use, and copied after that. So the
+    /// sender always has memory for the next one, even if a reader keeps buffers, as an element that writes files does.
     private func show(_ shared: SharedBuffer, of key: StreamKey, _ file: ReceivedFile?) -> Bool {
         if let file {
             guard let memory = SharedMemory(taking: file.take(), size: shared.capacity) else { return false }
@@ -186,7 +195,7 @@ final class RoomPeer: Sendable {
     }
 }
 
-/// A file that came with a message; closed unless it is taken.
+/// A file descriptor that arrived with a message. It is closed unless `take` is called.
 private final class ReceivedFile: Sendable {
     private let descriptor: Mutex<Int32?>
     init(_ descriptor: Int32) { self.descriptor = Mutex(descriptor) }

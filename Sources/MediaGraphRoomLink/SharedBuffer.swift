@@ -2,36 +2,39 @@ import GStreamer
 import MediaGraphCore
 import MediaGraphSession
 
-/// What a buffer in shared memory says beside its bytes.
+/// The metadata of a buffer whose bytes are in shared memory.
 package struct SharedBuffer: Sendable, Hashable {
-    /// Which memory: its number with the process that made it.
+    /// The number of the memory, unique in the process that made it.
     var memory: UInt64
-    /// How large that memory is as a whole.
+    /// The size of the whole memory, in bytes.
     var capacity: Int
+    /// The size of the buffer, in bytes.
     var length: Int
-    /// The presentation timestamp on the machine's monotonic clock, which all processes share; nanoseconds.
+    /// The presentation timestamp on the machine's monotonic clock, which all processes share, in nanoseconds.
     var moment: UInt64?
-    /// The decoding timestamp, on the same clock; of encoded media.
+    /// The decoding timestamp of encoded media, on the same clock, in nanoseconds.
     var decodingMoment: UInt64?
+    /// In nanoseconds.
     var duration: UInt64?
-    /// How the planes lie, where not as the caps say by default.
+    /// The layout of the planes, if it differs from the default for the caps.
     var layout: VideoLayout?
     /// `VideoOrientation.code`.
     var rotation: Int32
+    /// `Flip.rawValue`.
     var flip: Int32
-    /// Unix nanoseconds.
+    /// Nanoseconds since 1970.
     var captureTime: UInt64?
-    /// What the bytes are: `BufferAccess.contentFlags`.
+    /// `BufferAccess.contentFlags`.
     var flags: UInt32
 
-    /// The same, but that others before it were lost.
+    /// The same metadata, marked as following lost buffers.
     var discontinuous: SharedBuffer {
         var marked = self
         marked.flags |= BufferAccess.discontinuous
         return marked
     }
 
-    /// Says the same of another buffer.
+    /// Writes the metadata to a buffer.
     func describe(_ buffer: BufferAccess) {
         buffer.presentationTimestamp = moment.map(ClockTime.init(nanoseconds:))
         buffer.decodingTimestamp = decodingMoment.map(ClockTime.init(nanoseconds:))
@@ -45,9 +48,12 @@ package struct SharedBuffer: Sendable, Hashable {
 }
 
 extension SharedBuffer {
+    /// Reads the metadata of a buffer whose bytes were copied into a shared memory. `timing` is that of the buffer's
+    /// stream.
     init(_ buffer: BufferAccess, in memory: UInt64, capacity: Int, timing: StreamTiming?) {
-        // Running time as it would be where time counts from the clock's own beginning. Once for both timestamps: where the
-        // clocks are two, each look at them differs a little.
+        // With base time 0, running time is the time of the system clock. The segment is computed once for both
+        // timestamps: if the publisher has another clock, each reading of the two clocks gives a slightly different
+        // result.
         let segment = timing?.segment(in: .system, baseTime: .zero)
         func moment(_ timestamp: ClockTime?) -> UInt64? {
             timestamp.flatMap { segment?.runningTime(of: $0) }?.nanoseconds

@@ -1,26 +1,27 @@
 import GStreamer
 
-/// The memories in which one stream's buffers are shown to other processes, and who still reads which. Pure.
+/// The shared memories in which one stream's buffers are passed to other processes, and the processes (holders) that
+/// still use each. A pure value, except that it creates the memories.
 ///
-/// Bounded: a holder that keeps what it has been shown gets no more, and takes nothing from the others. What was needed once and
-/// no longer is goes: each memory costs this process a descriptor.
+/// The pool is bounded: a holder that keeps its buffers gets no more of them, without affecting the other holders.
+/// Memories that are no longer needed are removed, because each costs this process a file descriptor.
 struct SharedMemoryPool<Holder: Hashable & Sendable>: Sendable {
-    /// What one holder may keep.
+    /// The number of memories that one holder may keep.
     private let share: Int
 
     private struct Slot: Sendable {
         let memory: SharedMemory
-        /// When it was last written to.
+        /// When the memory was last written to.
         var used: UInt64
         var holders: Set<Holder> = []
-        /// Who has its file already.
+        /// The holders that already have the memory's file.
         var knownTo: Set<Holder> = []
     }
 
-    /// In nanoseconds: what nobody reads goes after as long without use.
+    /// How long an unused memory is kept, in nanoseconds.
     static var keeping: UInt64 { 3_000_000_000 }
 
-    /// Numbers are never given twice by a process.
+    /// Returns a new number for a memory. A process never uses a number twice.
     private let nextID: @Sendable () -> UInt64
     private var slots: [UInt64: Slot] = [:]
 
@@ -29,26 +30,28 @@ struct SharedMemoryPool<Holder: Hashable & Sendable>: Sendable {
         self.nextID = nextID
     }
 
-    struct Place: Sendable {
+    /// A memory for the next buffer.
+    struct Allocation: Sendable {
         let id: UInt64
         let memory: SharedMemory
-        /// Others that were given up for it, or have long been of no use.
+        /// Memories that were removed, to make room for this one or because they were unused for too long.
         var replaced: [UInt64] = []
     }
 
-    /// One that nobody reads, with room for so much, which may be nothing; `nil` when there is no memory. Each reader may keep
-    /// some, and so may those who were readers. `now` is the time in nanoseconds, by a clock that never goes back.
-    mutating func free(_ size: Int, readers: some Sequence<Holder>, now: UInt64) -> Place? {
+    /// Returns a memory of at least `size` bytes, which may be 0, that no holder uses; `nil` if there is none. The
+    /// pool's size depends on the number of readers, and of former readers that still hold memories. `now` is the time
+    /// in nanoseconds, by a clock that never goes back.
+    mutating func allocate(_ size: Int, readers: some Sequence<Holder>, now: UInt64) -> Allocation? {
         let keepers = slots.values.reduce(into: Set(readers)) { $0.formUnion($1.holders) }
         let limit = keepers.count * share + 1
         let free = slots.filter { $0.value.holders.isEmpty }
         let fitting = free.filter { $0.value.memory.size >= size }
         if let fit = fitting.min(by: { ($0.value.memory.size, $0.key) < ($1.value.memory.size, $1.key) }) {
             slots[fit.key]?.used = now
-            return Place(id: fit.key, memory: fit.value.memory, replaced: removeUnused(now))
+            return Allocation(id: fit.key, memory: fit.value.memory, replaced: removeUnused(now))
         }
         var replaced = removeUnused(now)
-        // Those of another size make room.
+        // Remove a free memory of another size to make room.
         if slots.count >= limit, let other = free.keys.filter({ slots[$0] != nil }).min() {
             slots[other] = nil
             replaced.append(other)
@@ -56,7 +59,7 @@ struct SharedMemoryPool<Holder: Hashable & Sendable>: Sendable {
         guard slots.count < limit, let memory = SharedMemory(size: max(size, 1)) else { return nil }
         let id = nextID()
         slots[id] = Slot(memory: memory, used: now)
-        return Place(id: id, memory: memory, replaced: replaced)
+        return Allocation(id: id, memory: memory, replaced: replaced)
     }
 
     private mutating func removeUnused(_ now: UInt64) -> [UInt64] {
@@ -65,28 +68,31 @@ struct SharedMemoryPool<Holder: Hashable & Sendable>: Sendable {
         return old
     }
 
-    /// Whether the holder gets the file along with its first message.
+    /// Whether the holder doesn't have the memory's file yet, so that it must be sent along.
     func isNew(_ id: UInt64, to holder: Holder) -> Bool { slots[id].map { !$0.knownTo.contains(holder) } ?? false }
 
-    /// Whether the holder may keep one more.
+    /// Whether the holder may use one more memory.
     func hasRoom(_ holder: Holder) -> Bool { slots.values.count { $0.holders.contains(holder) } < share }
 
+    /// Records that the holder uses the memory and has its file.
     mutating func hold(_ id: UInt64, _ holder: Holder) {
         slots[id]?.holders.insert(holder)
         slots[id]?.knownTo.insert(holder)
     }
 
+    /// Records that the holder no longer uses the memory.
     mutating func release(_ id: UInt64, _ holder: Holder) { slots[id]?.holders.remove(holder) }
 
-    /// The holder reads no more, and may keep what it has until it releases that. Answers which memories it need know no longer.
+    /// Ends a holder's reading. The holder keeps its memories until it releases them. Returns the memories whose files
+    /// it can close.
     mutating func unsubscribe(_ holder: Holder) -> [UInt64] {
         let known = slots.filter { $0.value.knownTo.contains(holder) }.keys.sorted()
         for id in known { slots[id]?.knownTo.remove(holder) }
         return known
     }
 
-    /// The holder won't say any more what it has released: what it holds is given up, so that nobody writes there. Answers which
-    /// memories those are.
+    /// Removes a holder that is gone, and the memories that it used, so that nothing is written there any more: it
+    /// can't report their release. Returns the removed memories.
     mutating func remove(_ holder: Holder) -> [UInt64] {
         let held = slots.filter { $0.value.holders.contains(holder) }.keys.sorted()
         for id in held { slots[id] = nil }

@@ -3,21 +3,21 @@ import MediaGraphCore
 import MediaGraphSession
 import Synchronization
 
-/// Hands one of this process's streams to other processes: a reader like any other, whose thread copies each buffer once
-/// into shared memory for all of them, as high as the most demanding wants it.
+/// Forwards one of this process's streams to other processes (peers). It is a reader of the stream, and its thread
+/// copies each buffer once into shared memory for all peers, scaled to the highest resolution that a peer wants.
 final class StreamForwarder: Sendable {
     private struct State: Sendable {
         var peers: [RoomPeer] = []
         var demands: [ObjectIdentifier: Resolution] = [:]
         var format: StreamFormat?
-        /// Where the peers want less than there is.
+        /// Scales frames down if all peers want less than the stream's resolution.
         var scaler: FrameScaler?
         var pool: SharedMemoryPool<ObjectIdentifier>
         var order = FrameOrder()
         var layouts = LayoutCheck()
-        /// Who lost what was before the next frame.
+        /// The peers that have lost a frame before the next one.
         var behind: Set<ObjectIdentifier> = []
-        // What those who come later are told.
+        // The stream's state, for peers that are added later.
         var hasBegun = false
         var caps: SharedCaps?
         var timing: StreamTiming?
@@ -26,7 +26,7 @@ final class StreamForwarder: Sendable {
         var demand: Resolution? { Resolution.greatest(demands.values) }
     }
 
-    /// Until it is started, and after it was stopped, there is no thread.
+    /// Whether the thread exists: not before `start`, and not after `stop`.
     private enum Run: Sendable {
         case idle
         case running(NativeThread)
@@ -42,7 +42,7 @@ final class StreamForwarder: Sendable {
 
     init(_ stream: RoomStream) {
         self.stream = stream
-        // Sound comes in bursts, and its blocks are small.
+        // More for audio, which arrives in bursts of small blocks.
         let share = RoomPeer.heldByReference + (stream.key.kind.isSound ? 12 : 2)
         state = Mutex(
             State(
@@ -53,7 +53,7 @@ final class StreamForwarder: Sendable {
         reader.play()
     }
 
-    /// Once, and never after `stop`.
+    /// Starts the thread. Does nothing if it has been started before, or after `stop`.
     func start() {
         run.withLock { run in
             guard case .idle = run else { return }
@@ -62,7 +62,7 @@ final class StreamForwarder: Sendable {
         }
     }
 
-    /// Ends its thread.
+    /// Ends the thread and waits for it.
     func stop() {
         let thread = run.withLock { run -> NativeThread? in
             defer { run = .stopped }
@@ -75,7 +75,7 @@ final class StreamForwarder: Sendable {
         thread.join()
     }
 
-    /// Or what it wants has changed.
+    /// Adds a peer, or changes the resolution that it wants.
     func add(_ peer: RoomPeer, _ resolution: Resolution) {
         state.withLock { state in
             state.demands[ObjectIdentifier(peer)] = resolution
@@ -91,7 +91,8 @@ final class StreamForwarder: Sendable {
         reader.negotiate()
     }
 
-    /// True when nobody is left. One that isn't gone may go on looking at what it has got.
+    /// Removes a peer. Returns true if no peer is left. Unless the peer is gone, it may still use the buffers that it
+    /// has received.
     func remove(_ peer: RoomPeer, isGone: Bool) -> Bool {
         defer { reader.negotiate() }
         return state.withLock { state in
@@ -110,6 +111,7 @@ final class StreamForwarder: Sendable {
         }
     }
 
+    /// Records that a peer no longer uses these memories.
     func release(_ memories: [UInt64], by peer: RoomPeer) {
         state.withLock { state in for memory in memories { state.pool.release(memory, ObjectIdentifier(peer)) } }
     }
@@ -126,6 +128,7 @@ final class StreamForwarder: Sendable {
         }
     }
 
+    /// Passes a change of the stream on to the peers.
     private func tell(_ signal: StreamReader.Signal) {
         if case .format(let format) = signal {
             warn(
@@ -155,7 +158,7 @@ final class StreamForwarder: Sendable {
         }
     }
 
-    /// What the peers want has changed.
+    /// Changes the scaling, because the peers' demand may have changed.
     private func adapt() {
         warn(
             state.withLock { state in
@@ -165,14 +168,15 @@ final class StreamForwarder: Sendable {
             })
     }
 
-    /// Its user is told, with no lock held, of caps that can't be sent.
+    /// Warns the stream's user of caps that can't be sent; does nothing for `nil`. Call without holding a lock.
     private func warn(_ caps: Caps?) {
         guard let caps else { return }
         RoomLink.log.log(.warning, nil, "\(stream.id) stays in this process: \(caps)")
         stream.warn("isn't sent to other processes: its format can't be transmitted: \(caps)")
     }
 
-    /// As it is from now on, or as small as is wanted. Answers caps that can't be sent.
+    /// Sends the peers the format of the frames that follow, scaled if they want less. Returns the caps if they can't
+    /// be sent.
     private func tellFormat(_ state: inout State) -> Caps? {
         guard let format = state.format else { return nil }
         state.scaler = state.demand.flatMap(format.scaler)
@@ -188,30 +192,32 @@ final class StreamForwarder: Sendable {
         return scaler.scaled(frame)?.buffer.retained
     }
 
-    /// Whether its planes lie in its memory, as those at the other end make sure of.
-    private func lies(_ buffer: BufferAccess) -> Bool {
+    /// Whether the buffer's planes are inside its memory. The receivers check that too, and reject the buffer
+    /// otherwise.
+    private func hasValidLayout(_ buffer: BufferAccess) -> Bool {
         guard let layout = buffer.videoLayout else { return true }
         return state.withLock { $0.layouts.fits(layout, in: buffer.size) }
     }
 
+    /// Copies a frame into shared memory and sends it to the peers.
     private func show(_ frame: StreamReader.Frame) {
         guard let shown = scaled(frame) else { return reader.lose(frame.buffer) }
-        guard lies(shown.access) else {
+        guard hasValidLayout(shown.access) else {
             stream.warn("isn't sent to other processes: its plane layout isn't supported there")
             return reader.lose(frame.buffer)
         }
-        let (place, timing) = state.withLock {
+        let (allocation, timing) = state.withLock {
             $0.caps == nil
                 ? (nil, nil)
                 : (
-                    $0.pool.free(
+                    $0.pool.allocate(
                         shown.access.size, readers: $0.peers.lazy.map { ObjectIdentifier($0) },
                         now: monotonicNanoseconds()), $0.timing
                 )
         }
-        guard let place, place.memory.copy(shown.access) else { return reader.lose(frame.buffer) }
+        guard let allocation, allocation.memory.copy(shown.access) else { return reader.lose(frame.buffer) }
         _ = frame.buffer.take()
-        let shared = SharedBuffer(shown.access, in: place.id, capacity: place.memory.size, timing: timing)
+        let shared = SharedBuffer(shown.access, in: allocation.id, capacity: allocation.memory.size, timing: timing)
         let bytes = BufferMessage.buffer(stream.key, shared).bytes
         let isPredicted = !shown.access.isKeyframe
         let lacksKeyFrame = state.withLock { state in
@@ -220,7 +226,7 @@ final class StreamForwarder: Sendable {
                 state.behind = Set(state.peers.map { ObjectIdentifier($0) })
             }
             for peer in state.peers {
-                if !place.replaced.isEmpty { peer.send(.forget(memories: place.replaced)) }
+                if !allocation.replaced.isEmpty { peer.send(.forget(memories: allocation.replaced)) }
                 let holder = ObjectIdentifier(peer)
                 if isPredicted, state.format?.isEncoded == true, state.behind.contains(holder) {
                     lacksKeyFrame = true
@@ -232,13 +238,13 @@ final class StreamForwarder: Sendable {
                     reader.statistics.countDrop()
                     continue
                 }
-                let file = state.pool.isNew(place.id, to: holder) ? place.memory.descriptor : nil
+                let file = state.pool.isNew(allocation.id, to: holder) ? allocation.memory.descriptor : nil
                 let isBehind = state.behind.contains(holder)
                 if peer.send(
                     isBehind ? BufferMessage.buffer(stream.key, shared.discontinuous).bytes : bytes, descriptor: file)
                 {
                     state.behind.remove(holder)
-                    state.pool.hold(place.id, holder)
+                    state.pool.hold(allocation.id, holder)
                 } else {
                     state.behind.insert(holder)
                     reader.statistics.countDrop()

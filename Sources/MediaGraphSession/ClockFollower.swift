@@ -1,10 +1,10 @@
 import GStreamer
 
-/// Keeps a stream's timestamps true in a graph whose clock isn't the publisher's: those of sound cards differ by some 50 ppm, a
-/// picture every ten minutes, and a mix would soon take everything for late.
+/// Corrects a stream's timestamps in a graph whose clock isn't the publisher's. The clocks of two sound cards differ by
+/// about 50 ppm, which is one frame every ten minutes; without a correction, a mix would soon consider all audio late.
 ///
-/// A frame is passed on by reference while its timestamps are right to a millisecond, and then by another buffer on the same
-/// memory. Belongs to the streaming thread.
+/// While timestamps are correct to within a millisecond, the publisher's own buffer is passed on. After that, a new
+/// buffer with corrected timestamps shares its memory. Not thread-safe; used by the streaming thread.
 final class ClockFollower {
     private static let tolerance: Int64 = 1_000_000
 
@@ -14,13 +14,14 @@ final class ClockFollower {
     private let announced: Int64
     private var correction: Int64 = 0
 
-    /// `announced`: what `timing.offset` was when downstream was told of its segment. `nil` where both have one clock.
+    /// Makes a follower; `nil` if both graphs use the same clock. `announced` is the value of `timing.offset` when the
+    /// segment was sent downstream.
     init?(_ timing: StreamTiming, clock: Clock, baseTime base: ClockTime, announced: Int64) {
         guard clock != timing.clock else { return nil }
         (self.timing, self.clock, self.base, self.announced) = (timing, clock, base, announced)
     }
 
-    /// The same frame at its time.
+    /// Returns the frame with timestamps in this graph's time.
     func follow(_ buffer: consuming Buffer) -> Buffer {
         let drift = timing.offset(to: clock, baseTime: base) - announced
         if abs(drift - correction) > Self.tolerance { correction = drift }

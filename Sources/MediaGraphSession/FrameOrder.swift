@@ -1,9 +1,10 @@
-/// Tells by the numbers of the frames that come whether others were lost before one.
+/// Detects lost frames by the numbers of the frames that arrive.
 package struct FrameOrder: Sendable {
     private var last: UInt64?
 
     package init() {}
 
+    /// Records an arriving frame. Returns whether frames were lost between the previous one and this one.
     package mutating func hasGap(before number: UInt64) -> Bool {
         defer { last = number }
         return last.map { number != $0 + 1 } ?? false

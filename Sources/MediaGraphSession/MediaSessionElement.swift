@@ -5,12 +5,12 @@ import MediaGraphDescription
 import MediaGraphElements
 import Synchronization
 
-/// `mediasession`: one user's place in a room, with a pad for each stream that goes in or comes out.
+/// `mediasession`: one user in a room, with a pad for each stream that the user sends or receives.
 ///
-/// A bin: an appsink behind each pad that sends, a live source behind each that reads. Live as a whole, so that a graph
-/// reaches PLAYING whether or not anybody else is there.
+/// The element is a bin with an appsink behind each sink pad and a live source behind each source pad. The bin as a
+/// whole is live, so that a graph reaches PLAYING whether or not other users are in the room.
 final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sendable {
-    // `@unchecked Sendable`: constants, and state behind locks.
+    // `@unchecked Sendable`: all properties are constant, or behind locks.
 
     struct Settings: Sendable {
         var room = "default"
@@ -21,7 +21,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         var role = SessionRole.participant
         var streamsRawData = false
 
-        /// Why the user may not have the alpha channel; `nil` when that is permitted.
+        /// Why the user may not enable the alpha channel; `nil` if that is permitted.
         var alphaRefusal: String? {
             guard role == .host else { return "the session's user must be its host (role=host)" }
             guard streamsRawData else { return "the session must be permitted to stream raw data (raw-streaming=true)" }
@@ -56,12 +56,12 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         var inputs: [Input] = []
         var outputs: [Output] = []
         var membership: Membership?
-        /// `StreamReader.latencyChanges`, as they were when latency was last decided.
+        /// The value of `StreamReader.latencyChanges` when the latency was last decided.
         var latencyChanges = 0
-        /// What the user's own cameras give, while data flows: in the room or not.
+        /// The streams of the user's own cameras while data flows, whether or not the user is in the room.
         var previews: [PublishChannel: RoomStream] = [:]
 
-        /// `nil` for what there is in a room only, while the user isn't in one.
+        /// The stream that an output reads; `nil` for another user's stream while this user isn't in a room.
         func stream(_ key: OutputKey) -> RoomStream? {
             switch key {
             case .preview(let channel): previews[channel]
@@ -69,12 +69,13 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             }
         }
 
-        /// The outputs that some streams have, which are there from now on.
-        mutating func readBy(_ isMeant: (OutputKey) -> Bool) -> [Output] {
-            for index in outputs.indices where isMeant(outputs[index].key) {
+        /// Connects the outputs that `isIncluded` selects with their streams, which exist from now on. Returns these
+        /// outputs.
+        mutating func bindOutputs(where isIncluded: (OutputKey) -> Bool) -> [Output] {
+            for index in outputs.indices where isIncluded(outputs[index].key) {
                 outputs[index].stream = stream(outputs[index].key)
             }
-            return outputs.filter { isMeant($0.key) }
+            return outputs.filter { isIncluded($0.key) }
         }
     }
 
@@ -90,9 +91,9 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             factoryName: NodeName.mediaSession, typeName: "GstMediaSession", longName: "Media session",
             classification: "Source/Sink/Network",
             summary: """
-                A user's place in a room: sends camera, microphone and share, and reads everybody else's. In the name of a \
-                pad that reads, such as video_bob, a user's letters, digits and - are as they are, and other bytes are _XX, \
-                in hexadecimal: video_J_C3_BCrgen
+                One user in a room: sends the user's camera, microphone and share, and receives the other users' streams. The \
+                name of a source pad, such as video_bob, contains a user's name: letters, digits and - are unchanged, other \
+                bytes are written as _XX in hexadecimal, as in video_J_C3_BCrgen
                 """,
             author: NodeDefinition.author,
             padTemplates: StreamKind.allCases.map {
@@ -102,7 +103,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
                     PadTemplate("\($0.outputPrefix)%s", .source, .request, caps: $0.isSound ? soundCaps : videoCaps)
                 },
             properties: [
-                .setting("room", of: Self.self, \.room, "Name of the room; sessions with the same room name share it"),
+                .setting("room", of: Self.self, \.room, "The room's name; sessions with the same room name meet there"),
                 .setting(
                     "user", of: Self.self, \.user, "The user's name in the room; if empty, the element's name"),
                 .setting(
@@ -112,8 +113,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
                 .setting(
                     "join", of: Self.self, \.joins, changes: .always,
                     """
-                    Join the room when the graph runs. While false, only preview works, and shows camera. Setting it to true \
-                    during the run joins the room. The user leaves when the run ends
+                    Whether to join the room when the graph runs. While false, only the previews of the user's own cameras \
+                    work. Setting it to true during a run joins the room. The user leaves the room when the run ends
                     """),
                 .setting(
                     "mirror", of: Self.self, \.mirror, changes: .always,
@@ -122,14 +123,14 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
                 .setting(
                     "raw-streaming", of: Self.self, \.streamsRawData,
                     """
-                    Whether the user may stream raw data; a host needs this to enable an alphachannel before camera
+                    Whether the user may stream raw data; a host needs this to enable an alphachannel linked to camera
                     """),
                 .readOnly(
                     "stats", of: MediaSessionElement.self, default: NodeStatistics.nothing,
                     """
-                    What the session has counted since it was joined: frames (uint64, buffers that its user has sent), \
-                    dropped (uint64, buffers that a reader was too slow for: behind one of this session's pads, or of \
-                    its user's streams elsewhere; and those of a share while another was on)
+                    Counters since the session was joined: frames (uint64, buffers sent by the user), dropped (uint64, \
+                    buffers dropped because a reader was too slow, behind a pad of this session or in another process, and \
+                    buffers of a share while another user shared)
                     """
                 ) { $0.statistics },
             ],
@@ -167,13 +168,14 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         return nil
     }
 
-    /// Called again where another thread has changed a property meanwhile: by then the user is in the room.
+    /// Joins the room if the graph runs. `couple` is called again if another thread has changed a property in the
+    /// meantime; by then the user is in the room, and this does nothing.
     private func changeWhileRunning(_ joins: Bool) throws(PropertyRefused) {
-        let outcome = whileStateStands { () -> Result<Void, MediaGraphError> in
+        let outcome = withStateLock { () -> Result<Void, MediaGraphError> in
             guard isRunning, joins != (state.withLock { $0.membership } != nil) else { return .success(()) }
             guard joins else {
                 return .failure(
-                    .wrongUsage(.init("leaving the room", actual: "not possible while the graph runs; stop the graph")))
+                    .wrongUsage(.init("the room", actual: "can't be left while the graph runs; stop the graph")))
             }
             return Result { () throws(MediaGraphError) in try join() }
         }
@@ -202,17 +204,19 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         switch change {
         case .readyToPaused where result == .failure: close()
         case .pausedToReady: close()
-        // Also without a pad that reads: whoever waits in the graph for somebody else mustn't keep it from PLAYING.
+        // Live also without source pads, so that an element waiting for another user doesn't keep the graph from
+        // PLAYING.
         case .readyToPaused, .playingToPaused: return result == .failure ? result : .noPreroll
         default: break
         }
         return result
     }
 
-    override class var speaksForChildren: Bool { true }
-    override class var hearsSentEvents: Bool { true }
+    override class var ownsChildErrors: Bool { true }
+    override class var handlesSentEvents: Bool { true }
 
-    /// What comes of streams that are read isn't told on to the others: two users who show each other would raise it for ever.
+    /// Updates the timing of sent streams when the graph's latency has changed, unless the change comes from received
+    /// streams: two users who send each other's video would increase each other's latency for ever.
     override func latencyDecided() {
         let changes = StreamReader.latencyChanges.count(around: element)
         let isOfReaders = state.withLock { state in
@@ -234,14 +238,14 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
 
     // MARK: The room
 
-    /// Before data flows: the preview, which needs no room.
+    /// Starts the previews, which need no room, before data flows.
     private func open() {
         let (user, room) = (user, settings.current.room)
         let (inputs, outputs, previews) = state.withLock { state in
             for channel in PublishChannel.allCases {
                 state.previews[channel] = RoomStream(StreamKey(user: user, kind: channel.camera), room: room)
             }
-            return (state.inputs, state.readBy(\.isPreview), state.previews)
+            return (state.inputs, state.bindOutputs(where: \.isPreview), state.previews)
         }
         for output in outputs { output.join() }
         for (channel, preview) in previews {
@@ -249,20 +253,20 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         }
     }
 
-    /// At any time between `open` and `close`.
+    /// Joins the room. Called at any time between `open` and `close`.
     private func join() throws(MediaGraphError) {
         let membership = Membership(user: user, room: room, owner: WeakElement(instance))
         try membership.join()
         let (inputs, outputs) = state.withLock { state in
             state.membership = membership
-            return (state.inputs, state.readBy { !$0.isPreview })
+            return (state.inputs, state.bindOutputs { !$0.isPreview })
         }
         for output in outputs { output.join() }
         for input in inputs { input.publisher.join(membership) }
         Self.log.log(.info, element, "\(membership.user) joined room \(membership.room.name)")
     }
 
-    /// After data flow has ended.
+    /// Leaves the room and ends the previews, after data flow has ended.
     private func close() {
         let (inputs, outputs, membership) = state.withLock { state in
             defer {
@@ -293,6 +297,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         return requestOutput(key)
     }
 
+    /// Adds a sink pad through which the user sends a stream.
     private func requestInput(_ kind: StreamKind) -> GhostPad? {
         guard !isRunning || kind.isShare else {
             postWarning(
@@ -315,7 +320,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             state.inputs.append(Input(pad: pad, publisher: publisher))
             return state.membership
         }
-        // A share begins in the midst of a call.
+        // A share may be added while the session runs.
         if let membership {
             publisher.join(membership)
             publisher.appSink.syncState()
@@ -323,7 +328,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         return pad
     }
 
-    /// At any time: subscribing.
+    /// Adds a source pad, which subscribes to a stream. Called at any time.
     private func requestOutput(_ key: OutputKey) -> GhostPad? {
         guard !state.withLock({ $0.outputs.contains { $0.key == key } }) else {
             postWarning(.settings, "\(name): \(key.padName) is already linked; put a tee after it to use it twice")
@@ -333,8 +338,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         else { return nil }
         add(source)
         let pad = addGhostPad(key.padName, template: key.template, target: target)
-        // A subscription may be there before what reads it, and after; and one user's format is no other's trouble.
-        pad.ignoresDownstreamFailures { [weak reader] in reader?.downstreamRefused() }
+        // The pad may be unlinked before and after it is read, and one stream's format must not end the other streams.
+        pad.ignoreDownstreamFailures { [weak reader] in reader?.downstreamRefused() }
         let output = state.withLock { state in
             let output = Output(key: key, pad: pad, element: source, reader: reader, stream: state.stream(key))
             state.outputs.append(output)
@@ -349,7 +354,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         if let input = state.withLock({ state in
             state.inputs.firstIndex { $0.pad.isSame(as: pad) }.map { state.inputs.remove(at: $0) }
         }) {
-            // First, for that waits for what is on its way in, which would begin the stream anew behind its end.
+            // Removes the pad first, which waits for a buffer on its way in: that buffer would restart the stream after
+            // its end.
             remove(pad)
             input.publisher.join(nil)
             remove(input.publisher.appSink)

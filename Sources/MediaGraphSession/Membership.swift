@@ -2,14 +2,14 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// A session's user in a room: what the room tells it goes out on the bus.
+/// A session's membership in a room. Posts the room's notifications on the session's bus.
 final class Membership: RoomMember {
     let user: String
     let room: Room
     private let owner: WeakElement
-    /// Of whom it has been told: those who come while it comes are told of twice.
+    /// The users whose presence has been posted. The room reports a user twice if both join at the same time.
     private let known = Mutex<Set<String>>([])
-    /// The same of streams that are being sent.
+    /// The streams whose status "on" has been posted, which the room may also report twice.
     private let sending = Mutex<Set<StreamKey>>([])
 
     init(user: String, room: Room, owner: WeakElement) {

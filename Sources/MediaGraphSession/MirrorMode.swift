@@ -1,11 +1,17 @@
 import GStreamer
 import MediaGraphCore
 
-/// Where a user's camera is to be seen mirrored (ZEGO's `ZegoVideoMirrorMode`). Frames say so (``Flip``), and whoever shows
-/// them does it: no node flips by itself.
+/// Where a user's camera appears mirrored (ZEGO's `ZegoVideoMirrorMode`). Frames are only marked (``Flip``); the
+/// renderer has to flip them.
 public enum MirrorMode: Int32, PropertyEnum {
-    /// As in a mirror for oneself, as it is for others.
-    case previewOnly, both, none, publishOnly
+    /// The preview is mirrored, as in a mirror; the other users see the camera unmirrored. This is the default.
+    case previewOnly
+    /// The preview and the other users' video are mirrored.
+    case both
+    /// Nothing is mirrored.
+    case none
+    /// The other users' video is mirrored, the preview isn't.
+    case publishOnly
 
     /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphMirrorMode"
@@ -20,16 +26,18 @@ public enum MirrorMode: Int32, PropertyEnum {
         }
     }
 
-    /// What the value means, for `inspect`.
+    /// The value's description, which `inspect` prints.
     public var blurb: String {
         switch self {
-        case .previewOnly: "The preview's frames are to be flipped"
-        case .both: "The preview's frames, and those that the others get"
-        case .none: "None"
-        case .publishOnly: "Those that the others get"
+        case .previewOnly: "Only the preview's frames"
+        case .both: "The preview's frames and the frames that other users receive"
+        case .none: "No frames"
+        case .publishOnly: "Only the frames that other users receive"
         }
     }
 
+    /// The flip of the preview's frames.
     var preview: Flip { self == .previewOnly || self == .both ? .x : .none }
+    /// The flip of the frames that other users receive.
     var published: Flip { self == .publishOnly || self == .both ? .x : .none }
 }

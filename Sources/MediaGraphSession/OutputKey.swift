@@ -1,14 +1,15 @@
 import MediaGraphCore
 import MediaGraphDescription
 
-/// Which stream one of a session's source pads gives.
+/// Identifies the stream that one of a session's source pads outputs.
 package enum OutputKey: Sendable, Hashable {
-    /// `preview` and `preview_aux`: what the user's own cameras send.
+    /// The user's own camera, on the pad `preview` or `preview_aux`.
     case preview(PublishChannel)
-    /// `video_bob` and the like.
+    /// A user's stream, on a pad such as `video_bob`.
     case of(StreamKey)
 
-    /// From what a pad is asked for by; `nil` without a user's name, as `PadName` writes it.
+    /// Makes the key of a requested pad, from its template and name; `nil` if the name contains no user's name as
+    /// `PadName` encodes it.
     init?(template: String, name: String?) {
         if let channel = PublishChannel.allCases.first(where: { template == $0.previewPad }) {
             self = .preview(channel)
@@ -37,13 +38,13 @@ package enum OutputKey: Sendable, Hashable {
         }
     }
 
-    /// What sends all the time while it is on.
+    /// The stream, if it sends continuously while it is on; `nil` for previews and shares.
     var steady: StreamKey? {
         guard case .of(let key) = self, [.video, .videoAux, .audio].contains(key.kind.stream) else { return nil }
         return key
     }
 
-    /// Whose stream it is.
+    /// The sender's name in messages.
     var sender: String {
         switch self {
         case .preview: "the camera"
@@ -51,7 +52,8 @@ package enum OutputKey: Sendable, Hashable {
         }
     }
 
-    /// Blocks of sound are small, and one that is lost is heard: half a second of them may wait. Of pictures the newest counts.
+    /// The number of buffers that a reader may queue: about half a second of audio, whose blocks are small and whose
+    /// losses are audible, but only two frames of video, of which the newest matters.
     package var bound: Int {
         switch self {
         case .preview: 2
@@ -61,6 +63,7 @@ package enum OutputKey: Sendable, Hashable {
 }
 
 extension PublishChannel {
+    /// The name of the source pad that previews this camera.
     package var previewPad: String { self == .main ? "preview" : "preview_aux" }
     var camera: StreamKind { self == .main ? .camera : .cameraAux }
 }

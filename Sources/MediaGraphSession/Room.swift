@@ -2,45 +2,49 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// Who hears what happens in a room. Any thread, no lock held.
+/// A local user of a room, who is notified of what happens there. The methods are called on any thread, without a lock
+/// of the room held, except that `warn` may be called with `Room.membershipLock` held.
 protocol RoomMember: AnyObject, Sendable {
     var user: String { get }
+    /// Another user has joined, or was in the room before. May be called twice for one user.
     func joined(_ user: String)
+    /// Another user has left.
     func left(_ user: String)
-    /// Somebody's stream, the member's own too, has started or stopped being sent.
+    /// A user, perhaps this one, has started or stopped sending a stream.
     func streamChanged(_ key: StreamKey, isOn: Bool)
-    /// Remote users can't be reached. `remedy` is what to do.
+    /// Remote users can't be reached. `remedy` says what the user can do.
     func roomIsLimitedToProcess(because error: MediaGraphError, remedy: String)
-    /// The room has a trouble.
+    /// Warns the user of a problem in the room.
     func warn(_ text: String)
 }
 
-/// The users of a room in this process, and their streams, which are there before their users: to read one is to subscribe.
+/// A room: its users in this process, and all users' streams. A stream can be read, which subscribes to it, before its
+/// user joins.
 final class Room: Sendable {
     private struct State: Sendable {
         var members: [String: any RoomMember] = [:]
-        /// As long as somebody has them.
+        /// Weak references to the streams.
         var streams: [StreamKey: StreamReference] = [:]
-        /// Those that are being sent, here or elsewhere.
+        /// The streams that users, local or remote, are sending.
         var sending: Set<StreamKey> = []
-        /// While anybody is here.
+        /// Set while there are members.
         var reach: Reach?
 
         var transport: (any RoomTransport)? {
             if case .everybody(let transport) = reach { transport } else { nil }
         }
 
-        func streams(where isMeant: (RoomStream) -> Bool) -> [RoomStream] {
-            streams.values.compactMap(\.stream).filter(isMeant)
+        func streams(where isIncluded: (RoomStream) -> Bool) -> [RoomStream] {
+            streams.values.compactMap(\.stream).filter(isIncluded)
         }
 
-        /// Those who are here but for one, in the order of their names.
+        /// The members except one, sorted by name.
         func others(than user: String) -> [any RoomMember] {
             members.values.filter { $0.user != user }.sorted { $0.user < $1.user }
         }
     }
 
-    /// Whether users elsewhere can be reached. Decided when the first user joins, and kept until the last one leaves.
+    /// Whether remote users can be reached. Decided when the first user joins, and kept until the last one leaves.
     private enum Reach: Sendable {
         case everybody(any RoomTransport)
         case thisProcess(because: MediaGraphError)
@@ -64,9 +68,9 @@ final class Room: Sendable {
     let name: String
     private let transportKind: RoomTransportKind
     private let state = Mutex(State())
-    /// Serialises joining and leaving, and the transport's `start`, `join`, `leave` and `stop`. The room notifies no member while
-    /// it is held; a transport may warn them from within these calls.
-    private let door = Mutex(())
+    /// Serializes joining and leaving, and the transport's `start`, `join`, `leave` and `stop`. The room notifies no
+    /// member while it is held, but a transport may warn members from within these calls.
+    private let membershipLock = Mutex(())
     private let shareFloor = ShareFloor()
 
     private init(_ name: String, _ transportKind: RoomTransportKind) {
@@ -74,7 +78,8 @@ final class Room: Sendable {
         self.transportKind = transportKind
     }
 
-    /// The room of that name on that transport, made when nobody has it: every session of the process that names it is in it.
+    /// Returns the room of that name on that transport. All sessions of this process that name the room share one
+    /// object.
     static func named(_ name: String, over transport: RoomTransportKind) -> Room {
         let address = Address(transport: transport.name, name: name)
         return rooms.withLock { rooms in
@@ -86,11 +91,11 @@ final class Room: Sendable {
         }
     }
 
-    /// Those who are there are told of the new one, and the new one of them. Throws `alreadyInUse` for a name that somebody
-    /// has, here or elsewhere.
+    /// Adds a member, and notifies the other members and the new one of each other. Throws `alreadyInUse` if a local or
+    /// remote user has the same name.
     func join(_ member: any RoomMember) throws(MediaGraphError) {
-        let (reach, remote, hasMoved) = try door.withLock { _ throws(MediaGraphError) in try enter(member) }
-        // From elsewhere: what was the user's there has ended.
+        let (reach, remote, hasMoved) = try membershipLock.withLock { _ throws(MediaGraphError) in try enter(member) }
+        // The user has moved here from another process, where its streams have ended.
         if hasMoved { remoteLeft(member.user) }
         let others = state.withLock { $0.others(than: member.user) }
         for other in others { other.joined(member.user) }
@@ -98,7 +103,7 @@ final class Room: Sendable {
         for user in users { member.joined(user) }
         let sending = state.withLock { $0.sending }
         for key in sending { member.streamChanged(key, isOn: true) }
-        // What ended meanwhile was told before it was known of.
+        // Streams that ended and users who left during the calls above were reported before the member knew of them.
         let (present, isSent) = (Set(self.users), state.withLock { $0.sending })
         for key in sending.subtracting(isSent) { member.streamChanged(key, isOn: false) }
         for user in users where !present.contains(user) { member.left(user) }
@@ -107,6 +112,7 @@ final class Room: Sendable {
         }
     }
 
+    /// Claims the member's name in this process and with the transport. Called with `membershipLock` held.
     private func enter(_ member: any RoomMember) throws(MediaGraphError) -> (Reach, remote: [String], hasMoved: Bool) {
         let isFree = state.withLock { state in
             guard state.members[member.user] == nil else { return false }
@@ -126,8 +132,9 @@ final class Room: Sendable {
         }
     }
 
+    /// Removes a member, and notifies the others.
     func leave(_ member: any RoomMember) {
-        let others = door.withLock { _ -> [any RoomMember]? in
+        let others = membershipLock.withLock { _ -> [any RoomMember]? in
             let wasThere = state.withLock { state in
                 guard state.members[member.user] === member else { return false }
                 state.members[member.user] = nil
@@ -141,9 +148,9 @@ final class Room: Sendable {
         for other in others ?? [] { other.left(member.user) }
     }
 
-    /// A member's stream has started or stopped being sent.
+    /// Tells the transport and the members that a member has started or stopped sending a stream.
     func streamChanged(_ key: StreamKey, isOn: Bool) {
-        if !isOn { shareFloor.giveBack(key) }
+        if !isOn { shareFloor.releaseFloor(key) }
         state.withLock { $0.transport }?.streamChanged(key, isOn: isOn)
         tell(key, isOn: isOn)
     }
@@ -158,6 +165,7 @@ final class Room: Sendable {
         for member in members { member.streamChanged(key, isOn: isOn) }
     }
 
+    /// The names of all users in the room, local and remote, sorted.
     var users: [String] {
         let (here, transport) = state.withLock { ($0.members.keys, $0.transport) }
         return (here + (transport?.remoteUsers ?? [])).sorted()
@@ -165,11 +173,12 @@ final class Room: Sendable {
 
     // MARK: The transport
 
+    /// Makes and starts the transport if there is none yet.
     private func reach() -> Reach {
         if let reach = state.withLock({ $0.reach }) { return reach }
         do throws(MediaGraphError) {
             let transport = try transportKind.make(name, self)
-            // Before it tells anything.
+            // Before `start`, after which the transport may call the room.
             state.withLock { $0.reach = .everybody(transport) }
             transport.start()
             return .everybody(transport)
@@ -179,10 +188,11 @@ final class Room: Sendable {
         }
     }
 
+    /// Stops the transport and ends all streams after the last member has left.
     private func closeIfEmpty() {
         let left = state.withLock { state -> (transport: (any RoomTransport)?, streams: [RoomStream])? in
             guard state.members.isEmpty else { return nil }
-            // The room uses this transport no longer.
+            // From here on the room no longer uses this transport.
             defer { (state.reach, state.sending) = (nil, []) }
             return (state.transport, state.streams(where: { _ in true }))
         }
@@ -195,13 +205,15 @@ final class Room: Sendable {
 
     // MARK: Streams
 
-    /// A member's stream is about to be on. Throws `alreadyInUse` for a share while another user has one.
+    /// Asks for permission before a member's stream goes on. Throws `alreadyInUse` for a share while another user
+    /// shares.
     func begin(_ key: StreamKey) throws(MediaGraphError) {
         guard key.kind.isShare else { return }
         let transport = state.withLock { $0.transport }
         try shareFloor.take(key) { () throws(MediaGraphError) in try transport?.requestShare(key.user) }
     }
 
+    /// Returns the stream of that key, and makes it if there is none. The room keeps only a weak reference to it.
     func stream(_ key: StreamKey) -> RoomStream {
         state.withLock { state in
             if let stream = state.streams[key]?.stream { return stream }
@@ -226,7 +238,7 @@ extension Room: RoomTransportDelegate {
 
     func remoteStreamChanged(_ key: StreamKey, isOn: Bool) {
         guard state.withLock({ $0.transport != nil }) else { return }
-        if key.kind.isShare { shareFloor.askAgain() }
+        if key.kind.isShare { shareFloor.invalidateRefusal() }
         tell(key, isOn: isOn)
     }
 
@@ -237,7 +249,7 @@ extension Room: RoomTransportDelegate {
                 state.sending.filter { $0.user == user }
             )
         }
-        shareFloor.askAgain()
+        shareFloor.invalidateRefusal()
         for stream in streams { stream.end(ofRemoteUser: true) }
         for key in sending { tell(key, isOn: false) }
         for member in members { member.left(user) }
@@ -259,7 +271,7 @@ extension Room: RoomTransportDelegate {
         for member in state.withLock({ Array($0.members.values) }) { member.warn(text) }
     }
 
-    /// Of a user who isn't local.
+    /// Passes a request of a stream's readers to the transport, if the stream's user isn't local.
     private func requested(_ request: RoomStream.Request, of key: StreamKey) {
         let transport = state.withLock { $0.members[key.user] == nil ? $0.transport : nil }
         guard let transport else { return }
@@ -271,6 +283,7 @@ extension Room: RoomTransportDelegate {
 }
 
 extension MediaGraphError {
+    /// The error for a user whose name is taken in a room.
     package static func nameTaken(_ user: String, in room: String) -> MediaGraphError {
         .alreadyInUse(
             .init(

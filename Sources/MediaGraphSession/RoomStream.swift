@@ -3,26 +3,29 @@ import MediaGraphCore
 import MediaGraphElements
 import Synchronization
 
-/// One user's stream of one kind, whether that user is there or not: readers come and go by themselves, and each gets every
-/// buffer by reference. Nothing is kept for those who come later but what the stream is.
+/// One user's stream of one kind. It exists whether or not the user is in the room. Readers can be added and removed at
+/// any time, and each gets every buffer by reference. A reader that is added later gets the stream's format, timing and
+/// status, but no earlier buffers.
 ///
-/// One lock, held while a buffer is put into the readers' queues, so that a reader that has been removed gets no more.
+/// One lock guards the stream. It is held while a buffer is put into the readers' queues, so that a removed reader gets
+/// no more buffers.
 package final class RoomStream: Sendable {
     fileprivate struct State: Sendable {
         var readers: [StreamReader] = []
         var isPublished = false
         var format: StreamFormat?
         var timing: StreamTiming?
-        /// Why something of it isn't shown, as its readers are told.
+        /// Why the stream isn't shown; readers warn of it.
         var refusal: String?
         var isOn = false
-        /// The room has announced that the user sends this stream. Unlike `isOn`, this is known before any of it arrives.
+        /// Whether the room has announced that the user sends this stream. Unlike `isOn`, this is known before any of
+        /// it arrives.
         var isExpected: Bool
         var publisher = PublisherReference()
         var keyFrameRequests = KeyFrameRequests()
-        /// The publisher's user has already been warned.
+        /// Whether the publisher's user has already been warned.
         var hasWarned = false
-        /// Buffers so far, whoever published them.
+        /// The number of buffers sent so far, by all publishers in turn.
         var count: UInt64 = 0
     }
 
@@ -30,10 +33,11 @@ package final class RoomStream: Sendable {
         weak var publisher: StreamPublisher?
     }
 
-    /// What readers ask of a stream that comes from elsewhere.
+    /// What the readers of a remote user's stream request.
     enum Request: Sendable {
         /// The highest resolution that a reader wants; `nil` without readers.
         case demand(Resolution?)
+        /// A key frame.
         case keyFrame
     }
 
@@ -46,10 +50,14 @@ package final class RoomStream: Sendable {
     /// Held while `requested` is called with the demand, so that the last call has the current demand.
     private let demandTurn = Mutex(())
 
-    /// Called on any thread; the demand with `demandTurn` held.
+    /// Called on any thread for each request; for `demand` with `demandTurn` held.
     private let requested: @Sendable (Request) -> Void
 
-    /// - Parameter isExpected: whether the room has announced that the user sends it.
+    /// - Parameters:
+    ///   - key: The user and the kind of stream.
+    ///   - room: The room's name.
+    ///   - isExpected: Whether the room has announced that the user sends the stream.
+    ///   - requested: Called with the readers' requests.
     init(
         _ key: StreamKey, room: String, isExpected: Bool = false,
         requested: @escaping @Sendable (Request) -> Void = { _ in }
@@ -62,6 +70,7 @@ package final class RoomStream: Sendable {
 
     // MARK: Readers
 
+    /// Adds a reader, and queues the signals that describe the stream.
     package func add(_ reader: StreamReader) {
         reader.join(self)
         state.withLock { state in
@@ -78,25 +87,26 @@ package final class RoomStream: Sendable {
         if isEncodedAndOn { requestKeyFrame() }
     }
 
+    /// Removes a reader, which gets no more buffers or signals.
     package func remove(_ reader: StreamReader) {
         state.withLock { $0.readers.removeAll { $0 === reader } }
         reader.join(nil)
         demandChanged()
     }
 
-    /// Whoever comes now comes in the midst of it.
+    /// Whether a reader added now has to wait for a key frame.
     private var isEncodedAndOn: Bool { state.withLock { $0.isOn && $0.format?.isEncoded == true } }
 
-    /// Buffers so far, whoever published them.
+    /// The number of buffers sent so far, by all publishers in turn.
     var bufferCount: UInt64 { state.withLock { $0.count } }
 
-    /// `nil` while its user isn't there, or hasn't sent.
+    /// The stream's format; `nil` while its user isn't in the room or hasn't sent anything.
     var format: StreamFormat? { state.withLock { $0.format } }
 
-    /// Readers have come or gone, or want another height.
+    /// Requests the demand anew, because readers were added or removed, or want another resolution.
     func demandChanged() { demandTurn.withLock { _ in requested(.demand(demand)) } }
 
-    /// A reader can show nothing before the next key frame: whoever sends the stream is asked for one, once a second at most.
+    /// Asks the stream's sender for a key frame, at most once a second.
     package func requestKeyFrame() {
         let now = monotonicNanoseconds()
         let (isDue, publisher) = state.withLock { state in
@@ -106,12 +116,12 @@ package final class RoomStream: Sendable {
         if let publisher { publisher.requestKeyFrame() } else { requested(.keyFrame) }
     }
 
-    /// What of its height is enough for all who read it; `nil` where nobody does.
+    /// The resolution that is sufficient for all readers; `nil` if there are none.
     var demand: Resolution? { state.withLock { Resolution.greatest($0.readers.map(\.demand)) } }
 
     // MARK: The publisher
 
-    /// The user has joined and will send. `publisher` is `nil` for a remote user.
+    /// Begins the stream, because the user has joined and will send. `publisher` is `nil` for a remote user.
     package func begin(_ publisher: StreamPublisher? = nil) {
         state.withLock { state in
             (state.isPublished, state.isOn, state.refusal) = (true, false, nil)
@@ -120,8 +130,8 @@ package final class RoomStream: Sendable {
         }
     }
 
-    /// The user has left. With `ofRemoteUser`, does nothing if the user has meanwhile joined in this process: the local publisher's
-    /// stream stays.
+    /// Ends the stream, because the user has left. With `ofRemoteUser`, does nothing if the user has joined in this
+    /// process in the meantime: the local publisher's stream continues.
     func end(ofRemoteUser isRemote: Bool = false) {
         state.withLock { state in
             guard !isRemote || state.publisher.publisher == nil else { return }
@@ -139,6 +149,7 @@ package final class RoomStream: Sendable {
         }
     }
 
+    /// Sets the format of the buffers that follow.
     package func setCaps(_ caps: Caps) {
         let format = StreamFormat(caps)
         state.withLock { state in
@@ -148,6 +159,7 @@ package final class RoomStream: Sendable {
         }
     }
 
+    /// Sets the timing of the buffers that follow.
     package func setTiming(_ timing: StreamTiming) {
         state.withLock { state in
             state.timing = timing
@@ -155,8 +167,8 @@ package final class RoomStream: Sendable {
         }
     }
 
-    /// What its remote publisher sends can't be shown, for this reason: readers warn of it, those too that come before it has
-    /// another format.
+    /// Tells the readers why nothing that the remote publisher sends can be shown. Readers warn of it, including those
+    /// that are added before the format changes.
     package func refuse(_ problem: String) {
         state.withLock { state in
             state.refusal = problem
@@ -164,15 +176,15 @@ package final class RoomStream: Sendable {
         }
     }
 
-    /// A buffer of its remote publisher can't be shown, for this reason: the readers that are here warn of it.
+    /// Tells the current readers why one of the remote publisher's buffers can't be shown. They warn of it.
     package func refuseBuffer(_ problem: String) { state.withLock { $0.tell(.refused(problem)) } }
 
-    /// A buffer is lost to every reader.
+    /// Counts a buffer as dropped for every reader.
     package func countLoss() {
         for reader in state.withLock({ $0.readers }) { reader.countLoss() }
     }
 
-    /// True when it has changed.
+    /// Sets whether the stream is on. Returns whether that has changed.
     package func setStatus(_ isOn: Bool) -> Bool {
         state.withLock { state in
             guard state.isOn != isOn else { return false }
@@ -182,7 +194,7 @@ package final class RoomStream: Sendable {
         }
     }
 
-    /// The publishing session's user hears of a trouble, once. Any thread, no lock held.
+    /// Warns the local publisher's user, once. Callable from any thread; don't hold a lock.
     package func warn(_ text: String) {
         let publisher = state.withLock { state in
             defer { state.hasWarned = true }
@@ -191,7 +203,7 @@ package final class RoomStream: Sendable {
         publisher?.warn(text)
     }
 
-    /// To every reader, by reference.
+    /// Sends a buffer to every reader, by reference.
     package func send(_ buffer: BufferAccess) {
         var lost: [(StreamReader, UnmanagedBuffer)] = []
         let lacksKeyFrame = state.withLock { state in
@@ -211,5 +223,19 @@ package final class RoomStream: Sendable {
 extension RoomStream.State {
     fileprivate func tell(_ signal: StreamReader.Signal) {
         for reader in readers { reader.signal(signal) }
+    }
+}
+
+/// Limits how often a key frame is requested, because each costs as much as many other frames.
+struct KeyFrameRequests {
+    private var last: UInt64?
+    /// In nanoseconds.
+    private static let interval: UInt64 = 1_000_000_000
+
+    /// Returns whether to request a key frame now, and counts it as requested. `now` is in nanoseconds of any clock.
+    mutating func mayAsk(at now: UInt64) -> Bool {
+        if let last, now < last + Self.interval { return false }
+        last = now
+        return true
     }
 }

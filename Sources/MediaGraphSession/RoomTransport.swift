@@ -2,85 +2,90 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// Carries a room's streams to and from users outside of this process: in other processes, behind a server, in browsers.
+/// Carries a room's streams to and from users outside of this process: in other processes, behind a server, in
+/// browsers.
 ///
-/// The first local user's join makes the transport, and it stops after the last one has left. Frames between users of one
-/// process are passed by reference and don't go through it.
+/// The room makes a transport when the first local user joins, and stops it after the last one has left. Frames between
+/// users of one process are passed by reference, without a transport.
 ///
-/// Sending: while a remote user wants a local stream, add a `StreamReader` to the `RoomStream`, call `play()`, and take each
-/// buffer exactly once. With the stream's `remoteStatistics` the session's `stats` count what the reader loses. Remove the
-/// reader at `leave` of its user and at `stop`.
+/// Sending: while a remote user wants a local stream, add a `StreamReader` to the `RoomStream`, call `play()`, and take
+/// each buffer exactly once. Give the reader the stream's `remoteStatistics`, so that the session's `stats` count what
+/// the reader drops. Remove the reader at `leave` of its user and at `stop`.
 ///
 /// Receiving: hold the remote user's `RoomStream` while writing to it, in this order: `begin`, `setCaps`, `setTiming`,
-/// `setStatus(true)`, `send`. Check input first; `refuse`, `refuseBuffer` and `countLoss` report what can't be shown. Announce
-/// with `remoteStreamChanged` what a remote user sends, whether or not anybody here reads it.
+/// `setStatus(true)`, `send`. Check input first; `refuse`, `refuseBuffer` and `countLoss` report what can't be shown.
+/// Announce with `remoteStreamChanged` what a remote user sends, whether or not anybody here reads it.
 ///
-/// The room calls these methods on any thread, including streaming threads, so they mustn't block. It calls `start`, `join`,
-/// `leave` and `stop` one at a time; other calls may overlap with them.
+/// The room calls these methods on any thread, including streaming threads, so they mustn't block. It calls `start`,
+/// `join`, `leave` and `stop` one at a time; other calls may overlap with them.
 package protocol RoomTransport: AnyObject, Sendable {
-    /// Once, before the first `join`. From here on the delegate may be called.
+    /// Called once, before the first `join`. From here on the transport may call the delegate.
     func start()
-    /// Once, after the last local user has left. Don't call the delegate after this returns: the room can't tell this transport's
-    /// calls from those of the next one.
+    /// Called once, after the last local user has left. Don't call the delegate after this returns: the room can't tell
+    /// this transport's calls from those of the next one.
     func stop()
 
-    /// A local user joins. Gives the names of the remote users, and whether this user was one of them until now. Throws
-    /// `alreadyInUse` while a remote user has the name.
+    /// Called when a local user joins. Returns the names of the remote users, and whether this user was one of them
+    /// until now. Throws `alreadyInUse` while a remote user has the name.
     func join(_ user: String) throws(MediaGraphError) -> (others: [String], hasMoved: Bool)
-    /// A local user leaves.
+    /// Called when a local user leaves.
     func leave(_ user: String)
     /// The names of the remote users.
     var remoteUsers: [String] { get }
 
-    /// A local user has started or stopped sending the stream.
+    /// Called when a local user has started or stopped sending a stream.
     func streamChanged(_ key: StreamKey, isOn: Bool)
-    /// The highest resolution that a local reader of a remote user's stream wants; `nil` when there are no readers. The room may
-    /// call this before the remote user joins, and calls it again when the user joins. Calls for one stream never overlap, and
-    /// the last one applies. Don't add or remove a reader of that stream from within this call.
+    /// Sets the highest resolution that a local reader of a remote user's stream wants; `nil` if the stream has no
+    /// readers. The room may call this before the remote user joins, and calls it again when the user joins. Calls for
+    /// one stream never overlap, and the last one applies. Don't add or remove a reader of that stream from within this
+    /// call.
     func setDemand(_ resolution: Resolution?, for key: StreamKey)
-    /// Asks the sender of a remote user's stream for a key frame: local readers can show nothing before it.
+    /// Asks the sender of a remote user's stream for a key frame, before which local readers can show nothing.
     func requestKeyFrame(_ key: StreamKey)
 
-    /// Asks whether a local user may share. Throws when the transport can't tell.
+    /// Decides whether a local user may share. Throws if the transport can't decide.
     ///
-    /// The room decides one share at a time: until this returns, other local users who want to share wait. It may be called on
-    /// the thread that calls `shareGrantLost`.
+    /// The room decides one share at a time: until this returns, other local users who want to share wait. It may be
+    /// called on the thread that calls `shareGrantLost`.
     func requestShare(_ user: String) throws(MediaGraphError) -> ShareDecision
 }
 
-/// A transport's answer to a user who wants to share; one user at a time shares in a room.
+/// A transport's decision on a user who wants to share. One user at a time shares in a room.
 package enum ShareDecision: Sendable {
-    /// The user may share until nobody holds this object.
+    /// The user may share until this object is released.
     case granted(any AnyObject & Sendable)
-    /// This remote user shares already.
+    /// The remote user of this name is already sharing.
     case sharedBy(String)
 }
 
-/// The room, as its transport sees it. Its methods may be called on any thread. Don't hold a lock that a `RoomTransport` method
-/// also takes: the room may call the transport back. The same applies to `RoomStream`'s `add`, `remove`, `send` and
-/// `requestKeyFrame`.
+/// The room, as its transport sees it. Its methods may be called on any thread. Don't hold a lock that a
+/// `RoomTransport` method also takes: the room may call the transport back. The same applies to `RoomStream`'s `add`,
+/// `remove`, `send` and `requestKeyFrame`.
 package protocol RoomTransportDelegate: AnyObject, Sendable {
+    /// Tells the room that a remote user has joined.
     func remoteJoined(_ user: String)
-    /// Ends the user's streams too.
+    /// Tells the room that a remote user has left. This also ends the user's streams.
     func remoteLeft(_ user: String)
-    /// A remote user has started or stopped sending the stream.
+    /// Tells the room that a remote user has started or stopped sending the stream.
     func remoteStreamChanged(_ key: StreamKey, isOn: Bool)
-    /// The transport has revoked the grant of `requestShare`. The room requests the share again for the local user.
+    /// Tells the room that the transport has revoked the grant of `requestShare`. The room then requests the share
+    /// again for the local user.
     func shareGrantLost()
     /// Warns the room's local users.
     func warn(_ text: String)
-    /// A local user's stream to read, or a remote user's to write. The room forgets a stream that nobody holds.
+    /// Returns a local user's stream to read, or a remote user's stream to write. The room keeps only a weak reference
+    /// to it.
     func stream(_ key: StreamKey) -> RoomStream
 }
 
 /// A kind of transport, which `mediasession transport=NAME` selects.
 package struct RoomTransportKind: Sendable {
     let name: String
-    /// Which users it reaches, for the property's description.
+    /// Which users the transport reaches, for the property's description.
     let summary: String
-    /// What to do when `make` throws.
+    /// What the user can do if `make` throws.
     let remedy: String
-    /// Makes the transport of the room of that name. When it throws, the room is limited to this process.
+    /// Makes the transport of the room of that name. If this throws, the room is limited to this process.
     let make:
         @Sendable (_ room: String, _ delegate: any RoomTransportDelegate) throws(MediaGraphError) -> any RoomTransport
 
@@ -96,23 +101,24 @@ package struct RoomTransportKind: Sendable {
         self.make = make
     }
 
-    /// Of `transport=` unless it is set.
+    /// The default of `transport=`.
     package static let defaultName = "room"
 
     private static let registered = Mutex<[String: RoomTransportKind]>([:])
 
-    /// Once for each name, before the nodes are registered; a second kind of the same name is ignored.
+    /// Registers a kind of transport. Call this before the nodes are registered. A second kind of the same name is
+    /// ignored.
     package static func register(_ kind: RoomTransportKind) {
         registered.withLock { if $0[kind.name] == nil { $0[kind.name] = kind } }
     }
 
-    /// The registered names, for messages; `nil` if `name` is one.
+    /// Lists the registered names, for messages; `nil` if `name` is one of them.
     package static func requirement(violatedBy name: String) -> String? {
         named(name) == nil ? all.map(\.name).joined(separator: " or ") : nil
     }
 
     static func named(_ name: String) -> RoomTransportKind? { registered.withLock { $0[name] } }
 
-    /// In the order of their names.
+    /// The registered kinds, sorted by name.
     static var all: [RoomTransportKind] { registered.withLock { $0.values.sorted { $0.name < $1.name } } }
 }

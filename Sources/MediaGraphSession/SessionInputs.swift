@@ -2,9 +2,9 @@ import GStreamer
 import MediaGraphCore
 
 extension Element {
-    /// Whether all that it gives ends in sessions, which go on without it.
+    /// Whether all of the element's outputs lead to sessions, which continue without them.
     package var leadsOnlyToSessions: Bool {
-        // What is in a bin stands for it.
+        // An element inside a bin counts as the bin.
         if let bin = parent, bin.parent != nil { return bin.leadsOnlyToSessions }
         let peers = pads.filter { $0.direction == .source }.map { $0.peer?.parent }
         return !peers.isEmpty && peers.allSatisfy { $0.map { $0.isSession || $0.leadsOnlyToSessions } ?? false }

@@ -1,7 +1,7 @@
 import GStreamer
 import MediaGraphCore
 
-/// What a session says on the bus.
+/// The element messages that a session posts on the bus.
 package enum SessionMessage {
     package static let joinedName = "mediagraph-user-joined"
     package static let leftName = "mediagraph-user-left"
@@ -34,30 +34,30 @@ package enum SessionMessage {
 
     static let declarations = [
         MessageDeclaration(
-            joinedName, "Another user has come into the room, or was there when this one came",
-            fields: [("room", "string", "the room"), ("user", "string", "who")]),
+            joinedName, "Another user has joined the room, or was in it when this session joined",
+            fields: [("room", "string", "the room's name"), ("user", "string", "the user's name")]),
         MessageDeclaration(
             leftName, "Another user has left the room",
-            fields: [("room", "string", "the room"), ("user", "string", "who")]),
+            fields: [("room", "string", "the room's name"), ("user", "string", "the user's name")]),
         MessageDeclaration(
-            streamName, "A stream of a user in the room, this one too, has started or stopped being sent",
+            streamName, "A user in the room, including this session's own, has started or stopped sending a stream",
             fields: [
-                ("room", "string", "the room"), ("user", "string", "whose"),
+                ("room", "string", "the room's name"), ("user", "string", "the user's name"),
                 ("kind", "string", "video, videoaux, audio, share or shareaudio"),
-                ("on", "boolean", "whether it sends"),
+                ("on", "boolean", "true when the stream has started, false when it has stopped"),
             ]),
         MessageDeclaration(
             stalledName,
             "A user's stream that this session reads has stalled (it is on but has sent nothing for at least 2 s) or resumed",
             fields: [
-                ("user", "string", "whose"), ("kind", "string", "video, videoaux or audio"),
+                ("user", "string", "the user's name"), ("kind", "string", "video, videoaux or audio"),
                 ("stalled", "boolean", "true when the stream has stalled, false when it has resumed"),
             ]),
         MessageDeclaration(
-            shareRefusedName, "What this user shares isn't sent while another user's share is on",
+            shareRefusedName, "The share of this session's user isn't sent while another user shares",
             fields: [
-                ("user", "string", "whose share is refused"), ("kind", "string", "share or shareaudio"),
-                ("reason", "string", "who shares"),
+                ("user", "string", "the user whose share isn't sent"), ("kind", "string", "share or shareaudio"),
+                ("reason", "string", "why it isn't sent: which user shares"),
             ]),
     ]
 }

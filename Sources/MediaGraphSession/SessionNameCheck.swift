@@ -1,8 +1,8 @@
 import MediaGraphCore
 import MediaGraphDescription
 
-/// A `mediasession` needs a registered transport and valid room and user names. No two sessions have the same user in one room. A
-/// session that reads its own user's stream must send one.
+/// Checks that each `mediasession` has a registered transport and valid room and user names, that no two sessions join
+/// the same room as the same user, and that a session which reads its own user's stream also sends one.
 struct SessionNameCheck: DescriptionCheck {
     func problems(in element: DescribedElement) -> [Diagnostic] {
         guard element.factory == NodeName.mediaSession else { return [] }
@@ -25,7 +25,8 @@ struct SessionNameCheck: DescriptionCheck {
         elements.flatMap { problems(in: $0) } + repeatedUsers(among: elements)
     }
 
-    /// The second session of a user would be refused when the graph starts.
+    /// Finds sessions that would be refused when the graph starts, because another one has the same user in the same
+    /// room.
     private func repeatedUsers(among elements: [DescribedElement]) -> [Diagnostic] {
         struct Membership: Hashable {
             let user: String
@@ -36,7 +37,7 @@ struct SessionNameCheck: DescriptionCheck {
         return elements.compactMap { element in
             guard element.factory == NodeName.mediaSession,
                 element.properties.allSatisfy({ $0.value != nil }),
-                // It may join after the other has left.
+                // A session with `join` may join after the other one has left.
                 element.property("join") == nil
             else { return nil }
             func given(_ name: String) -> DescribedProperty? {
@@ -49,13 +50,14 @@ struct SessionNameCheck: DescriptionCheck {
             let transport = given("transport")?.value ?? MediaSessionElement.defaultSettings.transport
             guard !seen.insert(Membership(user: name, room: room, transport: transport)).inserted else { return nil }
             return user.diagnostic(
-                "user \"\(name)\" is in room \"\(room)\" already, by another mediasession",
+                "another mediasession already joins room \"\(room)\" as \"\(name)\"",
                 hint: "give each session a user= of its own, or another room= or transport=")
         }
     }
 
+    /// Finds a session that reads its own user's stream but sends nothing.
     private func silence(_ element: DescribedElement) -> [Diagnostic] {
-        guard !element.isFed, let user = element.property("user")?.value,
+        guard !element.hasInput, let user = element.property("user")?.value,
             let kind = StreamKind.allCases.first(where: {
                 element.sourcePads.contains($0.outputPrefix + PadName.escape(user))
             })

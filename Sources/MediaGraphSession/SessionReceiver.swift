@@ -4,44 +4,45 @@ import MediaGraphDescription
 import MediaGraphElements
 import Synchronization
 
-/// A user's stream as it comes out of a session, behind one of its pads: a live source that reads a `RoomStream`.
+/// A live source that outputs a user's stream at one of a session's pads, by reading a `RoomStream`.
 ///
-/// It is made by `mediasession` and known to no factory. It goes on through its user's leaving and coming back, and never
-/// ends by itself. Frames are as high as downstream wants them, or as they come.
+/// `mediasession` makes this element; it has no factory. It keeps running while its user leaves and comes back, and
+/// never ends by itself. Frames are scaled down to the resolution that is sufficient for downstream.
 ///
-/// `@unchecked Sendable`: `shown`, `isSilent` and `demand` belong to the streaming thread; the rest is constant or behind locks.
+/// `@unchecked Sendable`: only the streaming thread uses `shown`, `isSilent` and `demand`; everything else is constant,
+/// atomic or behind a lock.
 final class SessionReceiver: PushSource, @unchecked Sendable {
-    /// What downstream has been told.
+    /// The stream as downstream knows it.
     private struct Shown {
         var hasBegun = false
         var format: StreamFormat?
-        /// It can't take that.
+        /// Whether downstream can't accept the format, or no reader could show it.
         var isRefused = false
-        /// It has been told of one that it takes.
+        /// Whether downstream has accepted caps.
         var hasCaps = false
-        /// What was found to be enough for downstream.
+        /// The resolution that is sufficient for downstream.
         var demand = Resolution.native
-        /// Where that is less than there is.
+        /// Scales frames down if they are higher than `demand`.
         var scaler: FrameScaler?
         var timing: StreamTiming?
-        /// What became of that in this graph, in the run that is.
+        /// The segment in this graph and run that corresponds to `timing`.
         var segment: Segment?
-        /// Where the publisher has another clock.
+        /// Corrects timestamps if the publisher has another clock.
         var follower: ClockFollower?
-        /// `runs` when the timing was announced; 0 announces it again.
+        /// The value of `runs` when the timing was announced; 0 makes the next frame announce it again.
         var run = 0
         var isOn = false
-        /// What it has been told of that.
+        /// The status that downstream has been told.
         var isToldOn = false
         var order = FrameOrder()
-        /// It has asked for a key frame, and none has come since.
+        /// Whether downstream has asked for a key frame, and none has arrived since.
         var wantsKeyFrame = false
-        /// What has been warned of.
+        /// The format and the problem of which the user has been warned.
         var refused: StreamFormat?
         var problem: String?
     }
 
-    /// What warnings call it by.
+    /// The names that messages use.
     private struct Names: Sendable {
         var pad: String
         var sender: String
@@ -49,30 +50,31 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         var steady: StreamKey?
     }
 
-    /// In microseconds. How long nothing must come from a stream that is on before gaps bridge it, and how often they do.
+    /// How long a stream that is on must be silent before GAP events are sent, in microseconds.
     private static let silenceBeforeGaps: Int64 = 2_000_000
+    /// The interval between GAP events, in microseconds.
     private static let gapInterval: Int64 = 100_000
 
     private let reader = Mutex<StreamReader?>(nil)
     private let names = Mutex(Names(pad: "", sender: ""))
     private var shown = Shown()
-    /// Nothing has come for `silenceBeforeGaps`.
+    /// Whether nothing has arrived for `silenceBeforeGaps`.
     private var isSilent = false
-    /// Running time from which downstream wants a key frame, in nanoseconds; the greatest for never.
+    /// The running time from which on downstream wants a key frame, in nanoseconds; `.max` if it doesn't want one.
     private let keyFrameTime = Atomic<UInt64>(.max)
-    /// Counts when the graph goes on: from then on running time is another.
+    /// Incremented when the graph goes to PLAYING, which changes its base time.
     private let runs = Atomic<Int>(0)
-    /// By downstream's last answer.
+    /// The sufficient resolution, from downstream's last answer to an ALLOCATION query.
     private var demand = Resolution.native
 
     override class var declaration: ElementDeclaration {
         ElementDeclaration(
             factoryName: "mediasessionsrc", typeName: "GstMediaSessionSrc", longName: "Media session's stream",
-            classification: "Source", summary: "A user's stream, as mediasession hands it on",
+            classification: "Source", summary: "Outputs a user's stream at a pad of mediasession",
             author: NodeDefinition.author, padTemplates: [PadTemplate("src", .source, caps: "ANY")],
             properties: [
                 .readOnly(
-                    "stats", of: SessionReceiver.self, default: NodeStatistics.nothing, "What it has counted"
+                    "stats", of: SessionReceiver.self, default: NodeStatistics.nothing, "The stream's counters"
                 ) {
                     $0.reader.withLock { $0 }?.statistics.structure ?? NodeStatistics.nothing
                 }
@@ -80,7 +82,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
             abiVersion: NodeDefinition.abiVersion)
     }
 
-    /// For the pad of that session's that is asked for by `key`.
+    /// Makes the source behind the session's pad for `key`; `nil` if GStreamer can't make the element.
     static func make(_ key: OutputKey, session: String) -> (element: Element, reader: StreamReader)? {
         guard let element = try? ElementClass.make(SessionReceiver.self) else { return nil }
         let receiver = ElementClass.implementation(of: element.element, as: SessionReceiver.self)
@@ -126,7 +128,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     override func create(_ buffer: inout Buffer?) -> FlowReturn {
         guard let reader = reader.withLock({ $0 }) else { return .endOfStream }
         while true {
-            // A stream that is off has gaps to be bridged, and so has one whose sender hangs.
+            // GAP events are due every `gapInterval` while the stream is off or its sender hangs.
             switch reader.next(timeout: isSilent || !shown.isOn ? Self.gapInterval : Self.silenceBeforeGaps) {
             case .buffer(let next):
                 isSilent = false
@@ -166,31 +168,33 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         }
     }
 
-    /// Where downstream wants one from this frame on, or still does.
+    /// Requests a key frame if downstream wants one from this frame on, or still waits for one.
     private func askForKeyFrame(at buffer: BufferAccess) {
         let isDue = isKeyFrameDue(buffer)
         shown.wantsKeyFrame = !buffer.isKeyframe && (shown.wantsKeyFrame || isDue)
         if shown.wantsKeyFrame { reader.withLock { $0 }?.requestKeyFrame() }
     }
 
+    /// Whether downstream's request for a key frame is due with this frame. Clears the request if so.
     private func isKeyFrameDue(_ buffer: BufferAccess) -> Bool {
         let wanted = keyFrameTime.load(ordering: .relaxed)
         guard wanted < .max, let timestamp = buffer.presentationTimestamp,
             let time = shown.segment?.runningTime(of: timestamp), time.nanoseconds >= wanted
         else { return false }
-        // One that was asked for meanwhile stands.
+        // If downstream has made another request in the meantime, that one stays.
         return keyFrameTime.compareExchange(expected: wanted, desired: .max, ordering: .relaxed).exchanged
     }
 
-    /// By the time of the publisher's graph that would be another, and its encoder may be far: it is asked when frames of that
-    /// time come.
+    /// Remembers downstream's request until frames of that time arrive. It can't be forwarded at once: the time is
+    /// different in the publisher's graph, and its encoder may be far away.
     override func keyFrameRequested(at time: ClockTime?) -> Bool {
         keyFrameTime.store(time?.nanoseconds ?? 0, ordering: .relaxed)
         if time == nil { reader.withLock { $0 }?.requestKeyFrame() }
         return true
     }
 
-    /// At its time by this graph's clock, and marked where others before it were lost: a decoder has to know.
+    /// Returns the buffer with timestamps of this graph's clock, and marked as discontinuous if frames before it were
+    /// lost, which a decoder has to know.
     private func placed(_ buffer: consuming Buffer, _ number: UInt64) -> Buffer {
         var buffer = buffer
         if let follower = shown.follower { buffer = follower.follow(buffer) }
@@ -202,17 +206,19 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         return buffer
     }
 
-    /// Not what was captured before the reader's own beginning: it has no time there. Encoded frames go by, because those
-    /// after them may need them; their decoder drops what lies outside the segment.
+    /// Whether a buffer has a running time in this graph. A raw frame captured before this graph began has none.
+    /// Encoded frames always pass, because later frames may depend on them; their decoder drops what is outside the
+    /// segment.
     private func isInTime(_ buffer: BufferAccess, _ segment: Segment) -> Bool {
         guard let timestamp = buffer.presentationTimestamp, shown.format?.isEncoded != true else { return true }
         return segment.runningTime(of: timestamp) != nil
     }
 
+    /// Passes a change of the stream on to downstream.
     private func show(_ signal: StreamReader.Signal) {
         switch signal {
         case .begin:
-            // The first of a run is the base class's own.
+            // The base class sends the first STREAM_START of a run.
             if shown.hasBegun { pushStreamStart() }
             shown = Shown(hasBegun: true)
         case .format(let format): announce(format)
@@ -224,7 +230,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         }
     }
 
-    /// Once for each reason, of what the stream is until it begins anew.
+    /// Warns that the stream can't be shown, once for each problem until the stream begins anew.
     private func warn(of problem: String) {
         guard shown.problem != problem else { return }
         shown.problem = problem
@@ -232,12 +238,14 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         postWarning(.wrongFormat, "\(names.pad) drops what \(names.sender) sends: \(problem)")
     }
 
-    /// What downstream can't take is this stream's trouble alone: it is said, and the graph goes on without it.
+    /// Sends the stream's caps downstream. If downstream can't accept them, warns instead; the graph continues without
+    /// the stream.
     private func announce(_ format: StreamFormat) {
         shown.format = format
         shown.scaler = nil
         let taken = sourcePad.peerCaps()
-        // Bins answer ACCEPT_CAPS by their templates, which say more than they take as they are set up.
+        // The CAPS query too, because bins answer ACCEPT_CAPS by their templates, which allow more than their current
+        // elements do.
         let refusal = taken.flatMap { downstreamAccepts(format.caps) && $0.canIntersect(format.caps) ? nil : $0 }
         shown.isRefused = refusal != nil
         if let problem = format.problem {
@@ -247,12 +255,13 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         if let refusal { return warn(of: format, taken: refusal) }
         setCaps(format.caps)
         shown.hasCaps = true
-        // Filters answer for those behind them once they know a format.
+        // Only now, because filters forward the ALLOCATION query once they know a format.
         negotiate()
         shown.demand = demand
         guard let scaler = format.scaler(demand), downstreamAccepts(scaler.caps) else { return }
         setCaps(scaler.caps)
-        // One that would enlarge the frames again, for caps behind it, says only now that it is no pass-through.
+        // A scaler downstream may have to enlarge the smaller frames again. Only the new caps show that, as another
+        // demand.
         negotiate()
         guard demand == shown.demand else {
             shown.demand = .native
@@ -265,25 +274,27 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     private func downstreamRefused() {
         guard let format = shown.format, !shown.isRefused else { return }
         shown.isRefused = true
-        // A segment doesn't arrive behind refused caps. A gap would, and a sink would wait for its time in another segment.
+        // Forget the segment: it doesn't arrive downstream behind refused caps. A GAP event would, and a sink would
+        // wait for its time in the wrong segment.
         (shown.hasCaps, shown.segment, shown.run) = (false, nil, 0)
         warn(of: format.refusal)
     }
 
+    /// Warns once for each format that downstream doesn't accept.
     private func warn(of format: StreamFormat, taken: Caps) {
         guard shown.refused !== format else { return }
         shown.refused = format
         let names = names.withLock { $0 }
         let difference = FormatConflict.difference(
             format.caps, taken, "\(names.sender) sends", "the linked element takes")
-        let mend =
+        let remedy =
             !format.isEncoded && taken.canIntersect(StreamFormat.encoded)
             ? "remove the decoder or replace it with decodebin" : "insert \(format.converters) between them"
         postWarning(
-            .notNegotiated, "\(names.pad) can't deliver \(names.sender)'s stream: \(difference). To fix it, \(mend)")
+            .notNegotiated, "\(names.pad) can't deliver \(names.sender)'s stream: \(difference). To fix it, \(remedy)")
     }
 
-    /// Downstream has changed.
+    /// Announces the format again, because downstream has changed.
     private func showAnew() {
         guard let format = shown.format else { return }
         guard !shown.isRefused else {
@@ -313,11 +324,12 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         if structure.name == Resolution.demandChanged.name { downstreamReconfigured() }
     }
 
-    override func downstreamAnswered(_ query: AllocationQuery) { demand = Resolution(sufficientFor: query) }
+    override func willDecideAllocation(_ query: AllocationQuery) { demand = Resolution(sufficientFor: query) }
 
+    /// Sends the segment that corresponds to the stream's timing, and posts the stream's latency if it has changed.
     private func announce(_ timing: StreamTiming) {
         shown.timing = timing
-        // In a stream caps go before the segment.
+        // Caps must precede the segment.
         guard shown.hasCaps else { return }
         shown.run = runs.load(ordering: .acquiring)
         guard let clock = element.clock, let base = element.baseTime else { return }
@@ -339,11 +351,13 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         pushSticky(StreamStatus.event(on: shown.isOn))
     }
 
+    /// Posts that the stream has stalled or resumed.
     private func tellStalled(_ isStalled: Bool) {
         guard let key = names.withLock({ $0.steady }) else { return }
         element.parent?.post(SessionMessage.stalled(key, isStalled))
     }
 
+    /// Sends a GAP event for the time of a buffer that isn't shown.
     private func pushGap(inPlaceOf buffer: BufferAccess) {
         guard let timestamp = buffer.presentationTimestamp, shown.segment?.runningTime(of: timestamp) != nil else {
             return
@@ -351,7 +365,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         pushGap(at: timestamp, duration: buffer.duration)
     }
 
-    /// While nothing comes: time goes on downstream all the same.
+    /// Sends a GAP event, so that time advances downstream although nothing arrives.
     private func bridgeSilence() {
         isSilent = true
         guard let segment = shown.segment, let now = element.currentRunningTime,

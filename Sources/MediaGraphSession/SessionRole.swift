@@ -1,13 +1,14 @@
 import GStreamer
 
-/// What a user may do in a room.
+/// A user's role in a room.
 public enum SessionRole: Int32, PropertyEnum {
+    /// A user who takes part in the session.
     case participant
-    /// Who runs the session: with the permission to stream raw data, the one who may have the alpha channel.
+    /// A user who runs the session. A host who may stream raw data can enable the alpha channel.
     case host
 
     /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphSessionRole"
-    /// What the value means, for `inspect`.
-    public var blurb: String { self == .host ? "Runs the session" : "Takes part in it" }
+    /// The value's description, which `inspect` prints.
+    public var blurb: String { self == .host ? "Runs the session" : "Takes part in the session" }
 }

@@ -2,31 +2,31 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// Who shares in a room: one user at a time, as is the SDK's rule, with picture, sound or both.
+/// Decides who shares in a room: one user at a time, with video, audio or both, as in the SDKs.
 ///
-/// The first user to send keeps the share until both of that user's streams are off; then the next user to send gets it. The
-/// room's transport decides between local and remote users.
+/// The first user to send has the share until both of that user's streams are off; then the next user to send gets it.
+/// The room's transport decides between local and remote users.
 final class ShareFloor: Sendable {
     fileprivate struct State: Sendable {
         var user: String?
         var streams: Set<StreamKind> = []
-        /// What the transport granted, where there is one.
+        /// The transport's grant; `nil` without a transport.
         var grant: (any AnyObject & Sendable)?
-        /// The transport's last refusal. It isn't asked again before `end` (monotonic time, in nanoseconds) unless `remoteChanges`
-        /// changes.
+        /// The transport's last refusal. It isn't asked again before `end` (monotonic time, in nanoseconds) unless
+        /// `remoteChanges` changes.
         var refusal: (error: MediaGraphError, end: UInt64, remoteChanges: UInt64)?
     }
 
     /// How long a refusal is kept, in nanoseconds, so that a waiting share doesn't ask the transport at every frame.
-    fileprivate static let patience: UInt64 = 100_000_000
+    fileprivate static let refusalLifetime: UInt64 = 100_000_000
 
     private let state = Mutex(State())
-    /// Counts the changes that may have ended a remote share. Atomic, because the transport may report such a change while it
-    /// decides, when `state` is locked.
+    /// Counts the changes that may have ended a remote share. Atomic, because the transport may report such a change
+    /// while it decides, when `state` is locked.
     private let remoteChanges = Atomic<UInt64>(0)
 
-    /// Throws `alreadyInUse` while another user shares. `request` asks the transport while no local user shares; it gives `nil`
-    /// where there is none.
+    /// Takes the share for a user's stream. Throws `alreadyInUse` while another user shares. `request` asks the
+    /// transport, if no local user shares; it returns `nil` if there is no transport.
     func take(
         _ key: StreamKey, request: () throws(MediaGraphError) -> ShareDecision?
     ) throws(MediaGraphError) {
@@ -41,8 +41,8 @@ final class ShareFloor: Sendable {
         }
     }
 
-    /// Requests the share again after the transport has revoked its grant. Throws `alreadyInUse` if a remote user has started
-    /// sharing.
+    /// Requests the share again after the transport has revoked its grant. Throws `alreadyInUse` if a remote user has
+    /// started sharing.
     func renew(
         _ request: (_ user: String) throws(MediaGraphError) -> ShareDecision?
     ) throws(MediaGraphError) {
@@ -56,14 +56,15 @@ final class ShareFloor: Sendable {
         }
     }
 
-    /// A remote share may be over: the transport is asked again. Never waits.
-    func askAgain() { remoteChanges.wrappingAdd(1, ordering: .releasing) }
+    /// Makes the next `take` ask the transport again, because a remote share may have ended. Never waits.
+    func invalidateRefusal() { remoteChanges.wrappingAdd(1, ordering: .releasing) }
 
     fileprivate static func shared(by user: String) -> MediaGraphError {
         .alreadyInUse(.init("user \"\(user)\" is already sharing"))
     }
 
-    func giveBack(_ key: StreamKey) {
+    /// Gives the share back if this was the last stream of the user who has it.
+    func releaseFloor(_ key: StreamKey) {
         state.withLock { state in
             guard state.user == key.user, state.streams.remove(key.kind) != nil, state.streams.isEmpty else { return }
             state = State()
@@ -72,6 +73,7 @@ final class ShareFloor: Sendable {
 }
 
 extension ShareFloor.State {
+    /// Asks the transport, or throws its last refusal again if that is still valid. Returns the grant, if any.
     fileprivate mutating func ask(
         _ request: () throws(MediaGraphError) -> ShareDecision?, _ remoteChanges: UInt64
     ) throws(MediaGraphError) -> (any AnyObject & Sendable)? {
@@ -85,7 +87,7 @@ extension ShareFloor.State {
             case nil: return nil
             }
         } catch {
-            refusal = (error, monotonicNanoseconds() + ShareFloor.patience, remoteChanges)
+            refusal = (error, monotonicNanoseconds() + ShareFloor.refusalLifetime, remoteChanges)
             throw error
         }
     }

@@ -1,14 +1,15 @@
 import MediaGraphCore
 
-/// Decides when a stream that should be sending has stalled. A pure value; times are microseconds of one monotonic clock.
+/// Decides when a stream that should be sending has stalled. A pure value; all times are microseconds of one monotonic
+/// clock.
 struct StallWatch: Sendable {
     /// How often frames should arrive.
     enum Pace: Sendable, Equatable {
-        /// Sound, whose buffers are short. Also assumed until the format is known.
+        /// Audio, whose buffers are short. Also assumed until the format is known.
         case continuous
-        /// Frames with this duration, in microseconds.
+        /// Video at a fixed frame rate; the value is the frame duration in microseconds.
         case frames(Int64)
-        /// Whenever there is something new.
+        /// Video at a variable rate, sent only when the picture changes.
         case variable
     }
 
@@ -26,29 +27,31 @@ struct StallWatch: Sendable {
     private var lastArrival: Int64?
     private var longestInterval: Int64?
 
-    /// The stream should send from now on. What arrived before, such as a frame that came late, doesn't count.
+    /// Expects the stream to send from now on. Earlier arrivals, such as a late frame of the previous stream, don't
+    /// count.
     mutating func expect(at now: Int64) {
         guard !isExpected else { return }
         (isExpected, waitingSince, lastArrival, hasArrived) = (true, now, nil, false)
     }
 
-    /// The stream is off, so it can't stall.
+    /// Stops watching, because a stream that is off can't stall.
     mutating func stop() {
         let pace = pace
         self = StallWatch()
         self.pace = pace
     }
 
-    /// A new run begins, in which the stream may be expected still.
+    /// Restarts the watch for a new run, in which the stream may still be expected.
     mutating func restart() {
         let isExpected = isExpected
         stop()
         self.isExpected = isExpected
     }
 
-    /// Time passes in which nothing can arrive, as in a pause. The next check begins the watch anew.
+    /// Interrupts the watch while nothing can arrive, as during a pause. The next check or arrival resumes it.
     mutating func interrupt() { (waitingSince, lastArrival) = (nil, nil) }
 
+    /// Sets how often frames should arrive.
     mutating func setPace(_ pace: Pace) {
         guard pace != self.pace else { return }
         (self.pace, longestInterval) = (pace, nil)
@@ -74,8 +77,8 @@ struct StallWatch: Sendable {
         return true
     }
 
-    /// The gap from which the stream has stalled. `nil` while a variable-rate stream has sent only one frame, so that its
-    /// interval isn't known yet.
+    /// The gap from which the stream has stalled. `nil` while a variable-rate stream has sent only one frame, so that
+    /// its interval isn't known yet.
     private var limit: Int64? {
         guard hasArrived else { return Self.shortestLimit }
         switch pace {

@@ -3,15 +3,15 @@ import MediaGraphCore
 import MediaGraphElements
 import Synchronization
 
-/// What a stream's buffers are until it says otherwise, and the smaller sizes that some of its readers want.
+/// The current format of a stream, and the scalers for readers that want smaller frames.
 package final class StreamFormat: Sendable {
-    private struct Made: Sendable {
+    private struct WeakScaler: Sendable {
         weak var scaler: FrameScaler?
     }
 
     package let caps: Caps
     package let isEncoded: Bool
-    private let scalers = Mutex<[Resolution: Made]>([:])
+    private let scalers = Mutex<[Resolution: WeakScaler]>([:])
     static let encoded = BufferType.encoded.caps.constant
 
     init(_ caps: Caps) {
@@ -19,7 +19,7 @@ package final class StreamFormat: Sendable {
         isEncoded = caps.canIntersect(Self.encoded)
     }
 
-    /// Why no reader can show it; `nil` where one may.
+    /// Why readers can't show this format; `nil` if they can.
     var problem: String? {
         let isKnown =
             switch caps.mediaTypes.first {
@@ -28,7 +28,7 @@ package final class StreamFormat: Sendable {
             default: true
             }
         guard isKnown else { return "this version of GStreamer doesn't know its format: \(caps)" }
-        // Most handlers and encoders fail with it, and with them the reader's graph.
+        // Most handlers and encoders fail with interlaced video, and that would end the reader's graph.
         let scan = caps[0]["interlace-mode", as: String.self] ?? "progressive"
         guard caps.mediaTypes.first != "video/x-raw" || scan == "progressive" else {
             return "it is interlaced video (\(scan)); put deinterlace before the sender's camera"
@@ -43,7 +43,7 @@ package final class StreamFormat: Sendable {
         return .frames(Int64(rate.denominator) * 1_000_000 / Int64(rate.numerator))
     }
 
-    /// What downstream is told to have refused.
+    /// The warning if downstream refuses this format.
     var refusal: String {
         guard let channels = caps.unpositionedChannels else { return "the linked element can't take \(caps)" }
         return
@@ -52,37 +52,37 @@ package final class StreamFormat: Sendable {
 
     private static let systemMemory = Caps("video/x-raw")!.constant
 
-    /// What makes nearly any format of this one.
+    /// Elements that convert this format to nearly any other, for messages.
     var converters: String {
         let isSound = caps.mediaTypes.first?.hasPrefix("audio/") ?? false
         return isEncoded ? "decodebin" : isSound ? "audioconvert ! audioresample" : "videoconvert ! videoscale"
     }
 
-    /// The same for all who ask for it, while any of them has it. `nil` where nothing is to be scaled: what is no higher, and
-    /// what a pipe can't scale either, goes by as it is.
+    /// Returns the scaler to a resolution, which all its users share; it is released with the last of them. `nil` if
+    /// frames pass unscaled, because they aren't higher or are in a format that can't be scaled.
     package func scaler(_ resolution: Resolution) -> FrameScaler? {
         scalers.withLock { scalers in
             if let scaler = scalers[resolution]?.scaler { return scaler }
             let scaler = FrameScaler(caps, resolution)
-            scalers[resolution] = Made(scaler: scaler)
+            scalers[resolution] = WeakScaler(scaler: scaler)
             return scaler
         }
     }
 }
 
-/// Makes a stream's frames smaller, each once for all readers of the process that want that size.
+/// Scales a stream's frames down, each once for all readers of the process that want that size.
 ///
-/// The first reader that comes to a frame makes it, on a thread of its own, and the others get it by reference. The
-/// publisher's thread has no part in it, and a frame that nobody takes isn't made.
+/// The first reader that takes a frame scales it, on the reader's own thread, and the other readers get the result by
+/// reference. The publisher's thread does nothing, and a frame that no reader takes isn't scaled.
 package final class FrameScaler: Sendable {
     private struct State {
         let plan: FramePlan
-        /// The newest, for those who are a little behind: a reader has no more than these to come.
+        /// The newest scaled frames, for readers that are behind. A reader can't be further behind than this.
         var recent: [Frame] = []
         var count = 0
     }
 
-    /// One frame, for all who want it.
+    /// A scaled frame, which several readers may share.
     package final class Frame: Sendable {
         fileprivate let number: UInt64
         package let buffer: Buffer
@@ -93,7 +93,7 @@ package final class FrameScaler: Sendable {
         }
     }
 
-    /// What comes out.
+    /// The caps of scaled frames.
     package let caps: Caps
     private let input: VideoInfo
     private let output: VideoInfo
@@ -112,7 +112,8 @@ package final class FrameScaler: Sendable {
         state = BlockingMonitor(State(plan: plan))
     }
 
-    /// Waits while another reader makes it. `nil` for a frame that can't be read, or without memory.
+    /// Returns the scaled frame. Waits while another reader scales a frame. `nil` if the frame can't be read or memory
+    /// is exhausted.
     package func scaled(_ frame: StreamReader.Frame) -> Frame? {
         state.withLock { state in
             if let known = state.recent.first(where: { $0.number == frame.number }) { return known }
@@ -131,11 +132,11 @@ package final class FrameScaler: Sendable {
             access.copyMetas(toScaled: made.buffer.access, from: input, to: output)
             return Frame(frame.number, made.buffer.retained)
         } catch {
-            MediaSessionElement.log.log(.warning, nil, "a frame is lost that can't be scaled: \(error)")
+            MediaSessionElement.log.log(.warning, nil, "dropped a frame that can't be scaled: \(error)")
             return nil
         }
     }
 
-    /// Frames made so far.
+    /// The number of frames scaled so far.
     var count: Int { state.withLock { $0.count } }
 }

@@ -1,7 +1,7 @@
 import MediaGraphCore
 import MediaGraphDescription
 
-/// What a user sends into a session.
+/// The kinds of streams that a user can send into a session.
 package enum StreamKind: String, Sendable, CaseIterable, Codable {
     case camera, share
     /// A second camera channel (ZEGO's auxiliary publish channel).
@@ -9,16 +9,18 @@ package enum StreamKind: String, Sendable, CaseIterable, Codable {
     case microphone = "mic"
     case shareAudio = "shareaudio"
 
+    /// Whether the stream is part of a share.
     package var isShare: Bool { self == .share || self == .shareAudio }
+    /// Whether the stream is audio.
     package var isSound: Bool { self == .microphone || self == .shareAudio }
 
-    /// The pad by which a member sends it.
+    /// The name of the sink pad through which a session sends the stream.
     package var inputPad: String { rawValue }
 
-    /// The pad by which others read it, before the user's name.
+    /// The prefix of the source pads through which other users read the stream; the user's name follows.
     package var outputPrefix: String { stream.rawValue + "_" }
 
-    /// The pads by which a session is read.
+    /// The source pads of a session that are named after users.
     package static var userPads: [UserPad] {
         allCases.map { UserPad(prefix: $0.outputPrefix, requiresEscaping: true) }
     }

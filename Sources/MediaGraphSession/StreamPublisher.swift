@@ -3,44 +3,47 @@ import MediaGraphCore
 import MediaGraphElements
 import Synchronization
 
-/// What a session does with one of its user's own streams: hands it on to those who read it, in the room and in the user's
-/// own preview.
+/// Publishes one of a session's own streams to the readers in the room and to the user's own preview.
 ///
-/// `@unchecked Sendable`: `announced`, `tagged` and `isRefused` belong to the streaming thread; the rest is constant or atomic.
+/// `@unchecked Sendable`: only the streaming thread uses `announced`, `tagged` and `isRefused`; everything else is
+/// constant, atomic or behind a lock.
 package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     let kind: StreamKind
     let appSink: AppSink
-    /// What the user has sent.
+    /// Counts the buffers that the user has sent.
     let statistics = NodeStatistics()
     private let owner: WeakElement
     private let target = Mutex(Target())
-    /// Counts what makes an announcement old: another target, and PLAYING that begins anew, with another base time.
+    /// Incremented when the announced format and timing must be compared again: when the target changes, and when
+    /// PLAYING begins anew with another base time.
     private let version = Atomic<Int>(0)
-    /// Counts the streams that have begun: one that begins anew knows nothing of what it was told before.
+    /// Incremented when a stream begins, after which it must get its format and timing again.
     private let beginnings = Atomic<Int>(0)
-    /// `MirrorMode`: which frames are to be flipped, of the preview and of those that the others get.
+    /// The `MirrorMode`, which decides whether the frames of the preview and of the room's readers are marked to be
+    /// flipped.
     private let mirror = Atomic<Int32>(MirrorMode.none.rawValue)
-    /// By readers that can show nothing before the next.
+    /// Whether a reader needs a key frame.
     private let isKeyFrameWanted = Atomic<Bool>(false)
     private var announced: Announced?
-    /// What the stream's tags say, which readers aren't sent: each frame says it.
+    /// The orientation from the stream's tags. Readers don't get the tags; each frame is marked instead.
     private var tagged = TaggedOrientation()
-    /// It has been said that another shares.
+    /// Whether it has been reported that another user shares.
     private var isRefused = false
 
-    /// Where the stream is published.
-    private struct Place: Sendable {
+    /// Where the stream is published in the room.
+    private struct Publication: Sendable {
         var membership: Membership
         var stream: RoomStream
     }
 
     private struct Target: Sendable {
-        /// Once the user is in the room.
-        var place: Place?
-        /// What the user sees of it, in the room or not; of a camera.
+        /// Set while the user is in the room.
+        var publication: Publication?
+        /// The stream of the user's own preview, for cameras. It exists in the room and outside of it.
         var preview: RoomStream?
     }
 
+    /// The format and timing that the streams have been given.
     private struct Announced {
         var room: RoomStream?
         var preview: RoomStream?
@@ -62,28 +65,29 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         self.owner = owner
         self.appSink = appSink
         super.init()
-        appSink.keepsLastSample(false)
+        appSink.setKeepsLastSample(false)
         appSink.setPrerolls(false)
         appSink.setProcessingDeadline(.zero)
         appSink.setSynchronized(false)
         appSink.setDelegate(self)
     }
 
-    /// Into the room: also while data flows. With `nil` out of it, after data has ended.
+    /// Publishes the stream in the room, also while data flows. With `nil`, stops publishing; call that after the data
+    /// has ended.
     func join(_ membership: Membership?) {
         let new = membership.map { membership in
-            Place(
+            Publication(
                 membership: membership,
                 stream: membership.room.stream(StreamKey(user: membership.user, kind: kind)))
         }
         if let new {
             statistics.reset()
-            // Before the next frame says what it is.
+            // Before the streaming thread announces the format with the next frame.
             new.stream.begin(self)
         }
         let left = target.withLock { target in
-            defer { target.place = new }
-            return target.place
+            defer { target.publication = new }
+            return target.publication
         }
         if let left {
             turn(left, on: false)
@@ -93,7 +97,8 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         version.wrappingAdd(1, ordering: .releasing)
     }
 
-    /// Shows it in a preview: before data flows, and with `nil` no longer, after it has ended.
+    /// Sends the stream to a preview; call this before data flows. With `nil`, stops that; call this after the data has
+    /// ended.
     func show(in preview: RoomStream?) {
         let old = target.withLock { target in
             defer { target.preview = preview }
@@ -105,24 +110,25 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         version.wrappingAdd(1, ordering: .releasing)
     }
 
-    /// Buffers that came while another shared, or that other processes' readers were too slow for.
+    /// The number of buffers dropped while another user shared, or because a reader in another process was too slow.
     var losses: UInt64 {
         statistics.dropped.load(ordering: .relaxed)
-            + (target.withLock { $0.place }?.stream.remoteStatistics.dropped.load(ordering: .relaxed) ?? 0)
+            + (target.withLock { $0.publication }?.stream.remoteStatistics.dropped.load(ordering: .relaxed) ?? 0)
     }
 
-    /// Of the main camera; other streams are seen as they are.
+    /// Sets the mirror mode. Ignored for streams other than the main camera.
     func mirrors(_ mode: MirrorMode) {
         if kind == .camera { mirror.store(mode.rawValue, ordering: .relaxed) }
     }
 
-    /// Other times may hold from the next frame on.
+    /// Makes the streaming thread compare the timing again before the next frame.
     func timingMayHaveChanged() { version.wrappingAdd(1, ordering: .releasing) }
 
-    /// Before the next frame, on its thread: readers get no hold of what is upstream.
+    /// Asks upstream for a key frame. The streaming thread does that before the next frame, so that no reader's thread
+    /// ever enters the sender's elements.
     func requestKeyFrame() { isKeyFrameWanted.store(true, ordering: .relaxed) }
 
-    /// The session's user hears of a trouble.
+    /// Posts a warning at the session's element.
     func warn(_ text: String) { owner.postWarning(.wrongFormat, "\(owner.name): \(kind.inputPad) \(text)") }
 
     // MARK: The streaming thread
@@ -146,7 +152,8 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         send(buffer, to: room, mirror.published)
     }
 
-    /// What one stream's frames say and the other's don't is said by another buffer on the same memory.
+    /// Sends a buffer to one stream. If its frames need marks that the buffer lacks, a second buffer that shares the
+    /// memory carries them.
     private func send(_ buffer: BufferAccess, to stream: RoomStream, _ flip: Flip) {
         guard flip != .none || tagged != TaggedOrientation(), stream.demand != nil else { return stream.send(buffer) }
         let orientation = tagged.orientation(of: buffer)
@@ -155,7 +162,7 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         }
         let marked = buffer.alias
         orientation.mark(marked.access)
-        // Mirrored are left and right of the picture as it stands upright.
+        // The flip swaps left and right of the upright picture, so it is turned along with the orientation.
         Flip.meta.set((Flip(of: buffer) ^ flip.turned(by: orientation)).rawValue, on: marked.access)
         stream.send(marked.access)
     }
@@ -165,24 +172,25 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         if !buffer.isKeyframe { appSink.staticPad("sink")?.requestKeyFrame() }
     }
 
-    /// What is new goes ahead of the buffer.
+    /// Gives the streams the format and timing that they don't know yet, and then sends the buffer.
     private func announce(_ sample: borrowing Sample, _ buffer: BufferAccess, _ version: Int) -> FlowReturn {
         let beginning = beginnings.load(ordering: .acquiring)
-        let (place, preview) = target.withLock { ($0.place, $0.preview) }
-        guard place != nil || preview != nil, let caps = sample.caps else { return .ok }
+        let (publication, preview) = target.withLock { ($0.publication, $0.preview) }
+        guard publication != nil || preview != nil, let caps = sample.caps else { return .ok }
         guard let segment = sample.segment, let clock = appSink.clock, let base = appSink.baseTime else {
             owner.postError(
-                .processing, "\(owner.name): \(kind.inputPad) has no times: a session takes streams in time format only"
+                .processing,
+                "\(owner.name): \(kind.inputPad) has no timestamps; a session needs a stream with segments in time format"
             )
             return .error
         }
-        if let place, !mayBegin(place) {
+        if let publication, !mayBegin(publication) {
             statistics.countDrop()
             return .ok
         }
         let latency = appSink.staticPad("sink")?.upstreamLatency()?.minimum ?? .zero
         let new = Announced(
-            room: place?.stream, preview: preview, caps: caps, capsIdentity: caps.identity, segment: segment,
+            room: publication?.stream, preview: preview, caps: caps, capsIdentity: caps.identity, segment: segment,
             clock: clock, base: base, latency: latency, version: version, beginning: beginning)
         for stream in [new.preview, new.room].compactMap({ $0 }) {
             let known = announced.flatMap { $0.includes(stream) && $0.beginning == beginning ? $0 : nil }
@@ -193,16 +201,17 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         }
         announced = new
         _ = preview?.setStatus(true)
-        if let place { turn(place, on: true) }
+        if let publication { turn(publication, on: true) }
         send(buffer, new)
         return .ok
     }
 
-    /// Not while another user shares: that is said once, and tried again with those that come.
-    private func mayBegin(_ place: Place) -> Bool {
-        let key = place.stream.key
+    /// Returns whether the stream may be sent. A share may not while another user shares; this is reported once, and
+    /// tried again with each buffer.
+    private func mayBegin(_ publication: Publication) -> Bool {
+        let key = publication.stream.key
         do throws(MediaGraphError) {
-            try place.membership.room.begin(key)
+            try publication.membership.room.begin(key)
             isRefused = false
             return true
         } catch {
@@ -221,26 +230,27 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     package override func received(_ event: StreamEvent) {
         switch event {
         case .caps:
-            // A file is sent at the pace at which it would be shown; what is live has its pace.
+            // A file must be paced by the clock; a live source already is.
             if let isLive = appSink.staticPad("sink")?.upstreamLatency()?.isLive { appSink.setSynchronized(!isLive) }
         case .streamStart: tagged = TaggedOrientation()
         case .orientation(let tag): tagged.add(tag, at: appSink.staticPad("sink"))
         case .custom(let structure) where structure.name == StreamStatus.eventName:
-            // On is said with the first frame.
+            // "On" is announced with the first frame.
             if structure["on"] == false { reachedEndOfStream() }
         default: break
         }
     }
 
     package override func reachedEndOfStream() {
-        let (place, preview) = target.withLock { ($0.place, $0.preview) }
+        let (publication, preview) = target.withLock { ($0.publication, $0.preview) }
         _ = preview?.setStatus(false)
-        if let place { turn(place, on: false) }
+        if let publication { turn(publication, on: false) }
         announced = nil
     }
 
-    private func turn(_ place: Place, on: Bool) {
-        guard place.stream.setStatus(on) else { return }
-        place.membership.room.streamChanged(place.stream.key, isOn: on)
+    /// Sets the status of the published stream, and tells the room if it has changed.
+    private func turn(_ publication: Publication, on: Bool) {
+        guard publication.stream.setStatus(on) else { return }
+        publication.membership.room.streamChanged(publication.stream.key, isOn: on)
     }
 }

@@ -3,22 +3,26 @@ import MediaGraphCore
 import MediaGraphElements
 import Synchronization
 
-/// A bounded queue between a stream's publisher and one reader, so that neither waits for the other. If the reader is slow,
-/// buffers are dropped for it alone and counted: the oldest raw frame, or, of an encoded stream, new frames until the next key
-/// frame, which replaces the whole queue. Encoded frames before the reader's first key frame are skipped.
+/// A bounded queue between a stream's publisher and one reader, so that neither waits for the other.
+///
+/// If the reader is slow, buffers are dropped for it alone and counted. Of a raw stream, the oldest frame is dropped.
+/// Of an encoded stream, new frames are dropped until the next key frame, which then replaces the whole queue. Encoded
+/// frames before the reader's first key frame are skipped.
 package final class StreamReader: Sendable {
-    /// What comes in order with the buffers. Nothing is lost but what is no longer true, and that only to a reader that is stuck.
+    /// A change of the stream, in order with the buffers. If a reader is stuck, outdated signals are removed; no others
+    /// are lost.
     package enum Signal: Sendable {
-        /// A user's stream begins, or comes back.
+        /// A user's stream begins, for the first time or again.
         case begin
         case format(StreamFormat)
         case timing(StreamTiming)
+        /// The stream is on or off.
         case status(Bool)
-        /// What comes can't be shown, for this reason.
+        /// The stream's buffers can't be shown, for this reason.
         case refused(String)
 
-        /// Whether those that follow, with no frame in between, leave nothing of it. Of what a stream was before it began anew
-        /// only its status counts.
+        /// Whether the signals in `later`, which follow without a frame in between, make this one irrelevant. After
+        /// `begin`, only the earlier status matters.
         fileprivate func isOutdated(by later: [Signal]) -> Bool {
             switch self {
             case .begin: later.contains { if case .begin = $0 { true } else { false } }
@@ -40,43 +44,48 @@ package final class StreamReader: Sendable {
         }
     }
 
-    /// As many as no reader has waiting that isn't stuck.
+    /// The number of queued signals above which outdated ones are removed. Only a stuck reader has so many.
     private static let signalBound = 32
-    /// Of an encoded stream: to lose one costs all up to the next key frame, and they are small.
+    /// The number of frames of an encoded stream that may wait. More than of a raw stream, because they are small, and
+    /// a lost frame makes all frames up to the next key frame useless.
     private static let predictedBound = 8
 
+    /// A queued buffer.
     package struct Frame: TimedMedia, Sendable {
         package let buffer: UnmanagedBuffer
-        /// Which of the stream's it is: the same for every reader.
+        /// The frame's number in the stream, the same for every reader.
         package let number: UInt64
 
         package var timestamp: ClockTime? { buffer.access.decodingTimestamp ?? buffer.access.presentationTimestamp }
         package var byteCount: Int { buffer.access.size }
     }
 
+    /// The next thing for the reader to do.
     package enum Step {
         case buffer(Frame)
         case signal(Signal)
-        /// Downstream may want something else from now on.
+        /// Negotiate again, because downstream may want another format.
         case negotiate
-        /// Frames have been lost because more can't be kept for as long as the reader's graph makes them wait. Once a run.
+        /// Warn that frames were dropped: the graph's latency would require more memory than the queue may use. Once
+        /// per run.
         case memoryFull
-        /// Downstream can't take what was given last.
+        /// Handle that downstream rejected the last format.
         case refusedDownstream
-        /// The user should be sending but nothing arrives, or, with false, something arrives again.
+        /// Report that the stream has stalled, or, with false, resumed.
         case stalled(Bool)
-        /// Nothing came in the time that it was waited for.
+        /// Nothing arrived within the timeout.
         case idle
-        /// Return at once.
+        /// Return at once, because the element is flushing.
         case flush
-        /// The graph was asked to end.
+        /// End the stream, because the graph was asked to.
         case end
     }
 
     private struct State: Sendable {
         var queue: BoundedQueue<Frame, Signal>
         var coding = Coding()
-        /// In PLAYING: what waited through a pause would be shown as new when it is old.
+        /// Whether the graph is PLAYING. Buffers that arrive during a pause are dropped, since they would be shown
+        /// late.
         var isPlaying = false
         var isFlushing = false
         var isEnding = false
@@ -88,7 +97,7 @@ package final class StreamReader: Sendable {
         var memoryNotice = MemoryNotice.none
         var isRefusedDownstream = false
         var stallWatch = StallWatch()
-        /// A stall that has ended, unless the reader has been told.
+        /// Whether a stall has ended of which the reader hasn't been told.
         var hasResumed = false
 
         mutating func takeResumption() -> Bool {
@@ -126,15 +135,15 @@ package final class StreamReader: Sendable {
 
     private enum MemoryNotice { case none, due, given }
 
-    /// What the stream's frames need of each other.
+    /// How the stream's frames depend on each other.
     private struct Coding: Sendable {
         let isEncoded: Bool
-        /// Frames that need others before them have come.
+        /// Whether frames have arrived that depend on earlier ones.
         var isPredicted = false
-        /// Before the first key frame, and where one that others need was lost.
+        /// Whether frames can't be decoded until the next key frame: before the first one, and after a frame was lost.
         var lacksKeyFrame: Bool
 
-        /// Of a stream that begins.
+        /// The state at the beginning of a stream.
         init(isEncoded: Bool = false) { (self.isEncoded, lacksKeyFrame) = (isEncoded, isEncoded) }
     }
 
@@ -144,10 +153,13 @@ package final class StreamReader: Sendable {
 
     package let statistics: NodeStatistics
     private let monitor: BlockingMonitor<State>
-    /// Microseconds.
+    /// The current time, in microseconds of a monotonic clock.
     private let now: @Sendable () -> Int64
 
-    /// - Parameter bound: buffers that may wait.
+    /// - Parameters:
+    ///   - bound: The number of raw buffers that may wait.
+    ///   - statistics: Counts the buffers that are read and dropped.
+    ///   - now: Returns the current time, in microseconds of a monotonic clock.
     package init(
         bound: Int, statistics: NodeStatistics = NodeStatistics(),
         now: @escaping @Sendable () -> Int64 = { Int64(monotonicNanoseconds() / 1000) }
@@ -159,10 +171,10 @@ package final class StreamReader: Sendable {
 
     // MARK: The stream's side
 
-    /// What of the stream's height is enough for it.
+    /// The resolution that is sufficient for this reader.
     var demand: Resolution { monitor.withLock { $0.demand } }
 
-    /// What it reads, and asks; with `nil` nothing of that is left.
+    /// Sets the stream that this reader reads. With `nil`, drops everything that is queued.
     func join(_ stream: RoomStream?) {
         monitor.withLock { $0.stream.stream = stream }
         guard stream == nil else { return }
@@ -175,8 +187,8 @@ package final class StreamReader: Sendable {
 
     // MARK: The publisher's thread
 
-    /// Never waits. Buffers that are lost for it are let go by the caller, outside all locks. True when it can show nothing
-    /// before the next key frame.
+    /// Queues a buffer. Never waits. Passes dropped buffers to `losing`; the caller releases them without holding a
+    /// lock. Returns true if the reader can show nothing before the next key frame.
     func offer(_ buffer: BufferAccess, number: UInt64, losing: (UnmanagedBuffer) -> Void) -> Bool {
         let isKeyframe = buffer.isKeyframe
         let now = now()
@@ -190,7 +202,8 @@ package final class StreamReader: Sendable {
             if state.coding.isEncoded, !isKeyframe { state.coding.isPredicted = true }
             guard state.coding.isPredicted else {
                 state.coding.lacksKeyFrame = false
-                // More of them may be left from what the stream was before, or from a longer latency.
+                // A loop, because the queue may hold more frames than allowed now, from before a change of format or
+                // latency.
                 while state.isFull(for: new.timestamp, bound: state.queue.bound), let lost = state.queue.removeOldest()
                 {
                     losing(lost.buffer)
@@ -212,7 +225,7 @@ package final class StreamReader: Sendable {
         }
     }
 
-    /// A buffer was lost to every reader before it could be offered. It counts as one that arrived.
+    /// Counts a buffer that was lost to every reader before it could be offered. For stall detection it has arrived.
     func countLoss() {
         let now = now()
         monitor.withLock { state in
@@ -221,7 +234,7 @@ package final class StreamReader: Sendable {
         statistics.countDrop()
     }
 
-    /// Whether the user should be sending the stream.
+    /// Sets whether the user should be sending the stream.
     func setExpected(_ isExpected: Bool) {
         let now = now()
         monitor.withLock { state in
@@ -229,6 +242,7 @@ package final class StreamReader: Sendable {
         }
     }
 
+    /// Queues a signal behind the queued buffers.
     func signal(_ signal: Signal) {
         monitor.withLock { state in
             switch signal {
@@ -245,7 +259,7 @@ package final class StreamReader: Sendable {
 
     // MARK: The reader's side
 
-    /// What is queued is lost, and counted; until `resume`.
+    /// Drops and counts what is queued. Buffers that arrive until `resume` are dropped without being counted.
     func flush() {
         discard { state in
             state.isFlushing = true
@@ -253,10 +267,13 @@ package final class StreamReader: Sendable {
         }
     }
 
+    /// Ends flushing.
     func resume() { monitor.withLock { $0.isFlushing = false } }
 
+    /// Accepts buffers from now on. Called when the graph goes to PLAYING.
     package func play() { monitor.withLock { $0.isPlaying = true } }
 
+    /// Drops and counts what is queued. Buffers that arrive until `play` are dropped without being counted.
     func pause() {
         discard { state in
             state.isPlaying = false
@@ -273,16 +290,16 @@ package final class StreamReader: Sendable {
         for buffer in lost { lose(buffer) }
     }
 
-    /// `next` says so, ahead of all that waits.
+    /// Makes `next` return `negotiate`, ahead of everything that is queued.
     package func negotiate() { monitor.withLock { $0.isToNegotiate = true } }
 
-    /// `next` says that downstream can't take what was given last.
+    /// Makes `next` return `refusedDownstream`, ahead of everything that is queued.
     func downstreamRefused() { monitor.withLock { $0.isRefusedDownstream = true } }
 
-    /// How much later than its timestamps a frame of the stream may come, as its reader's graph has been told.
+    /// The stream's latency as the reader's graph knows it: how much later than its timestamp a frame may arrive.
     var latency: ClockTime { monitor.withLock { $0.latency } }
 
-    /// True when it has changed.
+    /// Sets the stream's latency. Returns whether it has changed.
     func setLatency(_ latency: ClockTime) -> Bool {
         monitor.withLock { state in
             defer { state.latency = latency }
@@ -290,13 +307,14 @@ package final class StreamReader: Sendable {
         }
     }
 
-    /// How long the reader's graph makes frames wait between their timestamps and their sinks: while they wait, the frames
-    /// behind them need room.
+    /// Sets the latency of the reader's graph, for which sinks hold frames back. The queue needs room for the frames
+    /// that arrive in this time.
     func setGraphLatency(_ latency: ClockTime) { monitor.withLock { $0.graphLatency = latency } }
 
-    /// Of all readers of a graph, which may have several sessions.
+    /// Counts the latency changes of all readers of a graph, which may have several sessions.
     static let latencyChanges = GraphCounter("readers-latency")
 
+    /// Sets the resolution that is sufficient for this reader.
     func setDemand(_ resolution: Resolution) {
         let stream = monitor.withLock { state -> RoomStream? in
             guard state.demand != resolution else { return nil }
@@ -306,13 +324,13 @@ package final class StreamReader: Sendable {
         stream?.demandChanged()
     }
 
-    /// Nothing can be shown before the next key frame.
+    /// Asks the sender for a key frame.
     func requestKeyFrame() { monitor.withLock { $0.stream.stream }?.requestKeyFrame() }
 
-    /// The stream ends for this reader.
+    /// Makes `next` return `end` after everything that is queued.
     package func end() { monitor.withLock { $0.isEnding = true } }
 
-    /// A new run of the reader's graph.
+    /// Prepares for a new run of the reader's graph.
     func restart() {
         monitor.withLock { state in
             (state.isEnding, state.graphLatency, state.memoryNotice) = (false, .zero, .none)
@@ -321,16 +339,17 @@ package final class StreamReader: Sendable {
         }
     }
 
+    /// Releases a buffer that isn't shown, and counts it as dropped.
     package func lose(_ buffer: UnmanagedBuffer) {
         _ = buffer.take()
         statistics.countDrop()
     }
 
-    /// Waits for something to do, so many microseconds at most; `nil`: until there is.
+    /// Waits for the next step, at most `timeout` microseconds; with `nil`, as long as it takes.
     package func next(timeout: Int64? = nil) -> Step {
         let step = monitor.wait(timeout: timeout) { state -> Step? in
             guard !state.isFlushing else { return .flush }
-            // Of what was there before a negotiation, if there is one.
+            // First, because it refers to the format before a negotiation that may be due.
             guard !state.takeRefusal() else { return .refusedDownstream }
             guard !state.takeNegotiation() else { return .negotiate }
             guard !state.takeMemoryNotice() else { return .memoryFull }

@@ -1,7 +1,7 @@
 import GStreamer
 
-/// What a publisher's timestamps mean outside its own graph: its segment, and the clock and base time that its running time
-/// counts from.
+/// The meaning of a publisher's timestamps outside its own graph: its segment, and the clock and base time that its
+/// running time refers to.
 package struct StreamTiming: Sendable {
     var segment: Segment
     var clock: Clock
@@ -9,15 +9,16 @@ package struct StreamTiming: Sendable {
     /// How much later than its timestamps a buffer may reach the session.
     package var latency: ClockTime
 
-    /// The segment in which the same timestamps mean the same moment in another graph; for as long as `offset` stays as it is.
+    /// Returns a segment in which the same timestamps mean the same moments in another graph, while `offset` doesn't
+    /// change.
     package func segment(in clock: Clock, baseTime base: ClockTime) -> Segment {
         segment.shifted(by: offset(to: clock, baseTime: base))
     }
 
-    /// By how many nanoseconds running time in another graph is more than the publisher's.
+    /// Returns how many nanoseconds the running time of another graph is ahead of the publisher's.
     ///
-    /// Exact and for good where both run by one clock, as all do that have no device's clock; else as near as both can be read
-    /// at once, and for the moment: clocks run apart.
+    /// Exact and constant if both graphs use the same clock, as all graphs without a device's clock do. Otherwise as
+    /// accurate as two clocks can be read one after the other, and only valid for the moment, because the clocks drift.
     func offset(to clock: Clock, baseTime base: ClockTime) -> Int64 {
         if clock == self.clock { return Int64(baseTime.nanoseconds) - Int64(base.nanoseconds) }
         let here = Int64(clock.time.nanoseconds) - Int64(base.nanoseconds)
@@ -27,7 +28,7 @@ package struct StreamTiming: Sendable {
 }
 
 extension StreamTiming {
-    /// Timestamps that are times on the machine's monotonic clock.
+    /// The timing of timestamps that are times of the machine's monotonic clock.
     package static func machine(latency: ClockTime) -> StreamTiming {
         StreamTiming(segment: Segment(), clock: .system, baseTime: .zero, latency: latency)
     }

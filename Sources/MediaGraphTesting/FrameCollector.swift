@@ -2,9 +2,9 @@ import MediaGraph
 import Synchronization
 
 /// A consumer that keeps a copy of every frame: attach it to a `rawdatapipe`, run the graph, and compare `frames`.
-/// From a graph that goes on, `first(_:)` waits for some.
+/// While the graph runs, `first(_:)` waits for a number of frames.
 ///
-/// Any thread may read it, also while frames come.
+/// Thread-safe: any thread may read the properties while frames arrive.
 public final class FrameCollector: VideoConsumer, Sendable {
     private struct State {
         var frames: [TestFrame] = []
@@ -12,7 +12,7 @@ public final class FrameCollector: VideoConsumer, Sendable {
         var isFinished = false
         var waiting: [(count: Int, continuation: CheckedContinuation<[TestFrame], Never>)] = []
 
-        /// Those who wait no longer.
+        /// Removes and returns the continuations whose wait is over.
         mutating func satisfied(streamIsOver: Bool) -> [CheckedContinuation<[TestFrame], Never>] {
             let satisfied = waiting.filter { streamIsOver || $0.count <= frames.count }
             waiting.removeAll { streamIsOver || $0.count <= frames.count }
@@ -22,30 +22,31 @@ public final class FrameCollector: VideoConsumer, Sendable {
 
     private let state = Mutex(State())
 
-    /// A collector without frames.
+    /// Creates a collector without frames.
     public init() {}
 
-    /// The frames so far, in the order in which they came.
+    /// The frames received so far, in order of arrival.
     public var frames: [TestFrame] { state.withLock { $0.frames } }
-    /// Every change of the stream's status so far.
+    /// The changes of the stream's status so far: `true` for on, `false` for off.
     public var statuses: [Bool] { state.withLock { $0.statuses } }
-    /// The stream has ended.
+    /// Whether the stream has ended.
     public var isFinished: Bool { state.withLock { $0.isFinished } }
 
-    /// The first `count` frames, waiting for them; fewer when the stream is over (its status goes off, or it ends) before.
+    /// Waits for the first `count` frames and returns them. Returns fewer if the stream ends, or its status changes to
+    /// off, before that.
     public func first(_ count: Int) async -> [TestFrame] {
         let received = await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
+            let hasEnough = state.withLock { state in
                 if state.frames.count >= count { return true }
                 state.waiting.append((count, continuation))
                 return false
             }
-            if isThere { continuation.resume(returning: frames) }
+            if hasEnough { continuation.resume(returning: frames) }
         }
         return Array(received.prefix(count))
     }
 
-    /// Records the status.
+    /// Records a change of the stream's status.
     public func statusChanged(isOn: Bool) { update(streamIsOver: !isOn) { $0.statuses.append(isOn) } }
 
     /// Records a copy of the frame.

@@ -2,17 +2,20 @@ import GStreamer
 import MediaGraph
 import Synchronization
 
-/// A source that sends the frames it is given, once, and then ends the stream: attach it to a `videosource`.
+/// A source that sends a list of frames once, and then ends the stream: attach it to a `videosource`.
 ///
-/// With `pace=fast` none is lost, and a graph's run is over when the last has gone through. A frame without a timestamp
-/// gets its number's at `rate`.
+/// With `pace=fast` no frame is dropped, and the graph ends after the last frame. The timestamp of a frame without one
+/// is computed from its index and `rate`.
 public final class FrameListSource: VideoSource {
     private let frames: [TestFrame]
     private let rate: Fraction?
     private let sender = Mutex<VideoSender?>(nil)
     private let thread = Mutex<NativeThread?>(nil)
 
-    /// `rate` is what the caps say; `nil` for a variable one, with 25 frames a second where no frame has a timestamp.
+    /// Creates a source of `frames`.
+    ///
+    /// - Parameter rate: The frame rate in the caps; `nil` for a variable rate. Frames without timestamps are then sent at
+    ///   25 frames per second.
     public init(_ frames: [TestFrame], rate: Fraction? = Fraction(25, 1)) {
         self.frames = frames
         self.rate = rate
@@ -42,7 +45,7 @@ public final class FrameListSource: VideoSource {
             }
             sender.endOfStream()
         } catch {
-            // Refused because the graph stops: no failure.
+            // The frame was refused because the graph is stopping, which isn't a failure.
             if case .wrongUsage = error { return }
             sender.fail(error)
         }

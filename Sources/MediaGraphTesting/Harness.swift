@@ -2,18 +2,24 @@ import CGStreamer
 import CGStreamerCheck
 import GStreamer
 
-/// GStreamer's own harness (`GstHarness`): one element with pads of the test's around it and a clock that stands still.
+/// A wrapper of `GstHarness`: connects one element to a source pad and a sink pad of the test, and to a clock that
+/// stands still.
 ///
-/// For what a handler can't see from inside: caps, events, queries and buffers of the node that runs it, or of any element.
-/// For the handler alone there are `ProcessorHarness` and `ConsumerHarness`.
+/// Use it to test what a handler can't see: the caps, events, queries and buffers of the node that runs it, or of any
+/// other element. To test a handler alone, use `ProcessorHarness` or `ConsumerHarness`.
 public final class Harness {
     private let raw: UnsafeMutablePointer<GstHarness>
     /// The element under test.
     public let element: Element
-    /// Made for the first test that moves it: it has a thread.
+    /// Created on first use, because it starts a thread.
     private lazy var clock = TestClock(Clock(taking: gst_harness_get_testclock(raw)))
 
-    /// `sink` and `source` are the element's pads to connect; `nil` leaves that side open.
+    /// Creates a harness for an element.
+    ///
+    /// - Parameters:
+    ///   - element: The element under test.
+    ///   - sink: The name of the element's sink pad, or of its template; `nil` leaves that side unconnected.
+    ///   - source: The name of the element's source pad, or of its template; `nil` leaves that side unconnected.
     public init(_ element: Element, sink: String?, source: String?) {
         self.element = element
         raw = gst_harness_new_with_element(element.element, sink, source)
@@ -21,16 +27,17 @@ public final class Harness {
 
     deinit { gst_harness_teardown(raw) }
 
-    /// The caps of what the test pushes.
+    /// Sets the caps of the buffers that the test pushes.
     public func setSourceCaps(_ caps: String) { gst_harness_set_src_caps_str(raw, caps) }
 
-    /// What the test's sink pad takes.
+    /// Sets the caps that the test's sink pad accepts.
     public func setSinkCaps(_ caps: String) { gst_harness_set_sink_caps_str(raw, caps) }
 
-    /// What the test's source answers to LATENCY; a harness is live, on a clock that stands still, unless told.
+    /// Sets whether the test's source pad answers LATENCY queries as a live source; it does by default.
     public func setLive(_ on: Bool) { gst_harness_set_live(raw, on ? 1 : 0) }
 
-    /// Moves the harness's clock, which stands still otherwise. Running time is the same: its base time is zero.
+    /// Moves the harness's clock, which stands still otherwise. The base time is zero, so running time equals clock
+    /// time.
     public func setTime(_ time: ClockTime) { clock.advance(to: time) }
 
     /// Starts an element without a sink pad.
@@ -48,7 +55,8 @@ public final class Harness {
         return push(buffer)
     }
 
-    /// Pushes a list of buffers, each of these bytes, one behind the other in time.
+    /// Pushes a list of buffers with copies of these bytes. Each buffer lasts `duration` and begins where the previous
+    /// ends.
     @discardableResult
     public func push(list: [[UInt8]], lasting duration: ClockTime) -> FlowReturn {
         let buffers = gst_buffer_list_new_sized(guint(list.count))!
@@ -61,7 +69,7 @@ public final class Harness {
         return FlowReturn(gst_pad_push_list(raw.pointee.srcpad, buffers))
     }
 
-    /// The next buffer that the element has pushed; `nil` after five seconds without.
+    /// Waits for the next buffer that the element pushes and returns it; `nil` if there is none within five seconds.
     public func pull() -> Buffer? {
         let deadline = monotonicNanoseconds() + 5_000_000_000
         while monotonicNanoseconds() < deadline {
@@ -71,22 +79,36 @@ public final class Harness {
         return nil
     }
 
-    /// The timestamp of the next buffer that the element has pushed.
+    /// Waits for the next buffer as `pull()` does, and returns its timestamp.
     public func pulledTimestamp() -> ClockTime? { pull()?.access.presentationTimestamp }
 
     /// Events that a test can push.
     public enum Event {
-        case endOfStream, flushStart, flushStop, gap(ClockTime, ClockTime), caps(String), segment, streamStart(String)
-        /// From a start up to a stop, as timestamps.
+        /// EOS.
+        case endOfStream
+        /// FLUSH_START.
+        case flushStart
+        /// FLUSH_STOP, which resets the running time.
+        case flushStop
+        /// GAP, with its timestamp and duration.
+        case gap(ClockTime, ClockTime)
+        /// CAPS.
+        case caps(String)
+        /// SEGMENT in time format, from zero on.
+        case segment
+        /// STREAM_START, with a stream ID.
+        case streamStart(String)
+        /// SEGMENT in time format, with the timestamps at which it starts and stops.
         case segmentBetween(ClockTime, ClockTime)
-        /// From a start on, as timestamps, which is so far into the medium.
+        /// SEGMENT in time format, with the timestamp at which it starts and the stream time of that timestamp.
         case segmentShowing(ClockTime, at: ClockTime)
+        /// A custom sticky downstream event.
         case custom(Structure)
-        /// Of the stream, or of the whole medium.
+        /// TAG with an `image-orientation`, in stream or in global scope.
         case orientation(String, isGlobal: Bool = false)
     }
 
-    /// Pushes an event; false when the element refuses it.
+    /// Pushes an event. Returns `false` if the element refuses it.
     @discardableResult
     public func push(_ event: Event) -> Bool {
         let raw: UnsafeMutablePointer<GstEvent>
@@ -128,33 +150,36 @@ public final class Harness {
         return gst_harness_push_event(self.raw, raw) != 0
     }
 
-    /// What the test's source answers to LATENCY: how late its buffers come.
+    /// Sets the minimum latency with which the test's source pad answers LATENCY queries.
     public func setUpstreamLatency(_ latency: ClockTime) {
         gst_harness_set_upstream_latency(raw, GstClockTime(latency.nanoseconds))
     }
 
-    /// The test's source answers LATENCY as live when `knows`, and not at all before.
-    public func answerLatency(_ knows: @escaping @Sendable () -> Bool) {
-        let box = Unmanaged.passRetained(Box(knows)).toOpaque()
+    /// Makes the test's source pad answer LATENCY queries as a live source while `isReady` returns `true`, and fail them
+    /// otherwise. `isReady` is called on the thread that sends the query.
+    public func answerLatency(_ isReady: @escaping @Sendable () -> Bool) {
+        let box = Unmanaged.passRetained(Box(isReady)).toOpaque()
         gst_pad_set_query_function_full(
             raw.pointee.srcpad,
             { pad, parent, query in
                 guard query!.pointee.type == GST_QUERY_LATENCY else { return gst_pad_query_default(pad, parent, query) }
-                guard Unmanaged<Box>.fromOpaque(pad!.pointee.querydata).takeUnretainedValue().knows() else { return 0 }
+                guard Unmanaged<Box>.fromOpaque(pad!.pointee.querydata).takeUnretainedValue().isReady() else {
+                    return 0
+                }
                 gst_query_set_latency(query, 1, 0, GstClockTime.max)
                 return 1
             }, box, { Unmanaged<Box>.fromOpaque($0!).release() })
     }
 
     private final class Box: Sendable {
-        let knows: @Sendable () -> Bool
-        init(_ knows: @escaping @Sendable () -> Bool) { self.knows = knows }
+        let isReady: @Sendable () -> Bool
+        init(_ isReady: @escaping @Sendable () -> Bool) { self.isReady = isReady }
     }
 
-    /// What its sink pad has taken in and the test hasn't pulled.
+    /// The number of buffers that the element has pushed and the test hasn't pulled.
     public var bufferCount: Int { Int(gst_harness_buffers_in_queue(raw)) }
 
-    /// The element's answer to LATENCY; `nil` without one.
+    /// The element's answer to a LATENCY query; `nil` if the query fails. A `maximum` of `nil` means no limit.
     public var latency: (isLive: Bool, minimum: ClockTime, maximum: ClockTime?)? {
         let query = gst_query_new_latency()
         defer { gst_query_unref(query) }
@@ -167,7 +192,7 @@ public final class Harness {
         )
     }
 
-    /// The types of the events that have come out, oldest first.
+    /// Removes and returns the names of the types of all events that the element has pushed downstream, oldest first.
     public func pulledEvents() -> [String] {
         var names: [String] = []
         while let event = gst_harness_try_pull_event(raw) {
@@ -177,7 +202,7 @@ public final class Harness {
         return names
     }
 
-    /// Sends a seek from the test's sink to the element.
+    /// Sends a flushing seek upstream from the test's sink pad. Returns `false` if it isn't handled.
     public func seekUpstream(to time: ClockTime) -> Bool {
         gst_harness_push_upstream_event(
             raw,
@@ -187,7 +212,8 @@ public final class Harness {
                 0)) != 0
     }
 
-    /// The values of one text tag in the events that have come out, oldest first; other events are let go.
+    /// Returns the values of a text tag in all events that the element has pushed downstream, oldest first. Removes
+    /// these events and all others.
     public func pulledTags(_ name: String) -> [String] {
         var values: [String] = []
         while let event = gst_harness_try_pull_event(raw) {
@@ -203,7 +229,7 @@ public final class Harness {
         return values
     }
 
-    /// Asks what the element proposes for buffers of `caps`. False: nothing.
+    /// Sends an ALLOCATION query for buffers of `caps`. Returns `false` if the element doesn't answer.
     public func queryAllocation(_ caps: String) -> Bool {
         let caps = Caps(caps)!
         let query = gst_query_new_allocation(caps.raw, 1)
@@ -211,7 +237,7 @@ public final class Harness {
         return gst_pad_peer_query(raw.pointee.srcpad, query) != 0
     }
 
-    /// Whether an ALLOCATION query for `caps` is answered with `GstVideoMeta`.
+    /// Whether the element accepts `GstVideoMeta`, according to its answer to an ALLOCATION query for `caps`.
     public func acceptsVideoMeta(_ caps: String) -> Bool {
         let caps = Caps(caps)!
         let query = gst_query_new_allocation(caps.raw, 1)
@@ -222,27 +248,27 @@ public final class Harness {
 }
 
 extension Buffer {
-    /// A buffer with a copy of `bytes`.
+    /// Creates a buffer with a copy of `bytes`.
     public init(_ bytes: [UInt8]) {
         let raw = gst_buffer_new_allocate(nil, gsize(bytes.count), nil)!
         gst_buffer_fill(raw, 0, bytes, gsize(bytes.count))
         self.init(taking: raw)
     }
 
-    /// Which buffer it is: that of another one differs as long as both live.
+    /// The address of the `GstBuffer`, which identifies it during its lifetime.
     public var address: UInt { UInt(bitPattern: raw) }
 
-    /// A copy of what is in it.
+    /// A copy of the buffer's bytes.
     public var bytes: [UInt8] { access.bytes }
 }
 
 extension Element {
-    /// Seeks to a time of the stream with a flush, as an application does. False where it isn't possible.
+    /// Performs a flushing seek to a stream time, as an application does. Returns `false` if the element can't seek.
     public func seek(to time: ClockTime) -> Bool {
         gst_element_seek_simple(element, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, gint64(time.nanoseconds)) != 0
     }
 
-    /// Flushes the stream from this element on, as an application does.
+    /// Flushes the stream from this element downstream, as an application does.
     public func sendFlush() {
         gst_element_send_event(element, gst_event_new_flush_start())
         gst_element_send_event(element, gst_event_new_flush_stop(1))

@@ -1,24 +1,26 @@
 import GStreamer
 import MediaGraph
 
-/// Runs a pre-processor's handler as `preprocessor` would, with no pipeline: frames in, frames out.
+/// Runs a pre-processor's handler as `preprocessor` would, but without a pipeline: frames in, frames out.
 ///
 /// ```swift
 /// var harness = try ProcessorHarness<Vignette>(options: "strength=1")
 /// let (verdict, frame) = try harness.process(TestFrame(.i420, width: 65, height: 33, filledWith: 235))
 /// #expect(frame[.y, 0, 0] == 16)
 /// ```
-/// Everything happens inside the call, on the caller's thread. Rows lie apart in memory, as they do in GStreamer's.
+/// The handler is called on the caller's thread, before the harness's method returns. The rows of a frame are padded,
+/// as they may be in GStreamer's memory.
 public struct ProcessorHarness<Processor: VideoProcessor> {
-    /// The handler with the state that it has now.
+    /// The handler in its current state.
     public private(set) var processor: Processor
 
-    /// Drives `processor`, which the harness owns from now on.
+    /// Creates a harness that owns and runs `processor`.
     public init(_ processor: Processor) { self.processor = processor }
 
-    /// Gives the handler one frame, and the frame back as the handler left it.
+    /// Passes one frame to the handler. Returns the handler's verdict and the frame as the handler left it.
     ///
-    /// Throws what the handler throws, and `unsupported` for a format that it doesn't take, as negotiation would.
+    /// Rethrows the handler's errors, and throws `unsupported` for a format that the handler doesn't accept, which
+    /// negotiation would refuse.
     @discardableResult
     public mutating func process(_ frame: TestFrame) throws -> (verdict: Verdict, frame: TestFrame) {
         try refuse(frame, unlessIn: Processor.formats, "\(Processor.self)")
@@ -26,7 +28,7 @@ public struct ProcessorHarness<Processor: VideoProcessor> {
         return (verdict, processed)
     }
 
-    /// What a stream of frames becomes: those that the handler lets pass.
+    /// Passes several frames to the handler. Returns the processed frames without those that the handler drops.
     public mutating func process(_ frames: [TestFrame]) throws -> [TestFrame] {
         try frames.compactMap { frame in
             guard case (.pass, let processed) = try process(frame) else { return nil }
@@ -36,8 +38,8 @@ public struct ProcessorHarness<Processor: VideoProcessor> {
 }
 
 extension ProcessorHarness where Processor: NamedHandler {
-    /// Makes the handler from the text that a description would give as `options=`. Throws what its `init` throws, and
-    /// `invalidParameter` for an option that it never asked for.
+    /// Creates the handler from the text of its `options` property. Rethrows errors of the handler's `init`, and throws
+    /// `invalidParameter` for an unknown option.
     public init(options: String = "") throws { self.init(try Processor.make(options)) }
 }
 
@@ -45,7 +47,7 @@ extension NamedHandler {
     static func make(_ text: String) throws -> Self {
         let options = try HandlerOptions(text, handler: name)
         let handler = try Self(options: options)
-        try options.refuseUnknown()
+        try options.checkUnknown()
         return handler
     }
 }

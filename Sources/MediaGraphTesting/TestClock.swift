@@ -3,8 +3,8 @@ import CGStreamerCheck
 import GStreamer
 import MediaGraph
 
-/// A virtual clock, which stands still until the test moves it (`GstTestClock`): live graphs become deterministic, and a
-/// minute of video takes no time.
+/// A virtual clock that stands still until the test moves it (`GstTestClock`). It makes live graphs deterministic, and
+/// tests of long streams fast.
 ///
 /// ```swift
 /// let graph = try Graph("videosource handler=counter ! rawdatapipe name=frames")
@@ -14,47 +14,48 @@ import MediaGraph
 /// for _ in 0..<30 { try await clock.step() }      // one second, frame by frame
 /// ```
 public final class TestClock: Sendable {
-    /// For `Graph.useClock`, before the graph starts.
+    /// The clock to pass to `Graph.useClock` before the graph starts.
     public let clock: Clock
 
-    /// `time` is what it shows at first.
+    /// Creates a clock that shows `time`.
     public convenience init(time: ClockTime = .zero) {
         GStreamerRuntime.initialize()
         self.init(Clock(taking: gst_test_clock_new_with_start_time(GstClockTime(time.nanoseconds))))
     }
 
-    /// One that is a `GstTestClock`.
+    /// Wraps a clock that is a `GstTestClock`.
     init(_ clock: Clock) {
         self.clock = clock
-        // GstTestClock lets nobody go who waits for a time that is past already, as each pipe does: that is done here.
-        let doorman = NativeThread("test-clock") { [clock, weak self] in
+        // GstTestClock doesn't release a thread that waits for a time in the past, as every pipe does. This thread
+        // does.
+        let releaser = NativeThread("test-clock") { [clock, weak self] in
             while self != nil {
-                // By GStreamer's own choice, not by a list: who is on it may have given up waiting since, as a mixer does when
-                // data comes, and 1.22 aborts at that.
+                // Releases the ID that GStreamer chooses, rather than those of a list. A thread on the list may have
+                // stopped waiting in the meantime, as a mixer does when data arrives, at which GStreamer 1.22 aborts.
                 while let id = gst_test_clock_process_next_clock_id(clock.testClock) { gst_clock_id_unref(id) }
                 sleepBriefly()
             }
         }
-        doorman.detach()
+        releaser.detach()
     }
 
-    /// The time on it now.
+    /// The current time of the clock.
     public var time: ClockTime { clock.time }
 
-    /// Moves it to a time that isn't past. Everybody who waits for that or an earlier one goes on.
+    /// Moves the clock forward to a time. Releases all threads that wait for that or an earlier time.
     public func advance(to time: ClockTime) {
         gst_test_clock_set_time(clock.testClock, GstClockTime(time.nanoseconds))
     }
 
-    /// Moves it on. Everybody whose time has come then goes on.
+    /// Moves the clock forward by a duration. Releases all threads whose time has come then.
     public func advance(by duration: ClockTime) {
         advance(to: ClockTime(nanoseconds: time.nanoseconds + duration.nanoseconds))
     }
 
-    /// Waits until at least so many threads wait for a time to come, and moves the clock to the first of these times: a
-    /// source's for its next frame, say. Gives the time.
+    /// Waits until at least `count` threads wait for times in the future, for example sources for their next frames.
+    /// Then moves the clock to the earliest of these times and returns it.
     ///
-    /// Throws `timeOut` when fewer come to wait within `timeout` of real time.
+    /// Throws `timeOut` if fewer threads wait after `timeout` of real time.
     @discardableResult
     public func step(waiting count: Int = 1, timeout: Duration = .seconds(30)) async throws -> ClockTime {
         let deadline = ContinuousClock.now + timeout
@@ -67,26 +68,21 @@ public final class TestClock: Sendable {
             }
             guard ContinuousClock.now < deadline else {
                 throw MediaGraphError.timeOut(
-                    .init("test clock", expected: "\(count) waiting within \(timeout)", actual: "\(times.count)"))
+                    .init(
+                        "test clock", expected: "\(count) threads waiting within \(timeout)", actual: "\(times.count)"))
             }
             try await Task.sleep(for: .milliseconds(1))
         }
     }
 }
 
-/// One who waits for the clock.
+/// A wait of a thread for the clock.
 private struct Waiting {
     private let id: GstClockID
 
     var time: ClockTime { ClockTime(nanoseconds: UInt64(gst_clock_id_get_time(id))) }
 
-    /// As a list, which may have somebody in it who has given up waiting by now.
-    func letGo(on clock: Clock) {
-        var list = GList(data: id, next: nil, prev: nil)
-        gst_test_clock_process_id_list(clock.testClock, &list)
-    }
-
-    /// Shows `body` all who wait now.
+    /// Calls `body` with every current wait.
     static func forEach(on clock: Clock, _ body: (Waiting) -> Void) {
         var list: UnsafeMutablePointer<GList>?
         gst_test_clock_wait_for_multiple_pending_ids(clock.testClock, 0, &list)

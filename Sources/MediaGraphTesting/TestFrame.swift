@@ -1,46 +1,46 @@
 import GStreamer
 import MediaGraph
 
-/// A video frame as a value, to be made, compared and looked into by a test: packed bytes and what travels with them.
+/// A video frame as a value that a test can create, compare and inspect: packed bytes, and the frame's metadata.
 public struct TestFrame: Sendable, Hashable {
-    /// Pixel format, and the range of its values.
+    /// The pixel format, and the range of its values.
     public let format: FrameFormat
-    /// Pixels in a row.
+    /// The width in pixels.
     public let width: Int
-    /// Height in pixels.
+    /// The height in pixels.
     public let height: Int
-    /// The planes, one behind the other, without padding.
+    /// The bytes of the planes, one plane after the other, without padding.
     public private(set) var bytes: [UInt8]
-    /// How far to turn it clockwise to stand upright.
+    /// The clockwise rotation that makes the picture upright.
     public var rotation = Rotation.none
-    /// Running time; `nil` for none.
+    /// The timestamp in running time; `nil` if there is none.
     public var timestamp: ClockTime?
-    /// Unix nanoseconds; `nil` for none.
+    /// The time of capture in nanoseconds since 1970; `nil` if there is none.
     public var captureTime: UInt64?
 
-    /// A frame of these bytes. A number of them that doesn't fit is a mistake in the test: it traps.
+    /// Creates a frame of these bytes. Traps if their number doesn't fit the size and format.
     public init(_ format: FrameFormat, width: Int, height: Int, bytes: [UInt8]) {
         let expected = format.pixelFormat.packedLength(width: width, height: height)
         precondition(
             width > 0 && height > 0 && bytes.count == expected,
-            "\(width)×\(height) \(format.pixelFormat) has \(expected) bytes, not \(bytes.count)")
+            "a frame of \(width)×\(height) \(format.pixelFormat) has \(expected) bytes, not \(bytes.count)")
         (self.format, self.width, self.height, self.bytes) = (format, width, height, bytes)
     }
 
-    /// A frame whose every byte is `value`.
+    /// Creates a frame in which every byte is `value`.
     public init(_ format: FrameFormat, width: Int, height: Int, filledWith value: UInt8) {
         let count = format.pixelFormat.packedLength(width: width, height: height)
         self.init(format, width: width, height: height, bytes: [UInt8](repeating: value, count: count))
     }
 
-    /// A copy of a borrowed frame.
+    /// Creates a copy of a borrowed frame.
     public init(_ frame: borrowing VideoFrame) {
         format = FrameFormat(frame.format, range: frame.colorRange)
         (width, height, bytes) = (frame.width, frame.height, frame.packedBytes)
         (rotation, timestamp, captureTime) = (frame.rotation, frame.runningTime, frame.captureTime)
     }
 
-    /// A copy of an owned frame. Throws when its memory can't be read.
+    /// Creates a copy of an owned frame. Throws if its memory can't be read.
     public init(_ frame: OwnedVideoFrame) throws {
         self = try frame.withFrame { TestFrame($0) }
     }
@@ -49,8 +49,8 @@ public struct TestFrame: Sendable, Hashable {
 // MARK: Frames to test with
 
 extension TestFrame {
-    /// Frame `number` of `videosource handler=counter`: the same pattern, with the number burnt in (see `number`).
-    /// Stamped by its number at `rate`.
+    /// Returns frame `number` of `videosource handler=counter`: the same pattern with the number burnt in (see
+    /// `number`), and the timestamp of that frame at `rate`.
     public static func numbered(
         _ number: UInt32, _ format: FrameFormat = .i420Limited, width: Int = 320, height: Int = 180,
         rate: Fraction = Fraction(30, 1)
@@ -63,7 +63,7 @@ extension TestFrame {
         return frame
     }
 
-    /// Bytes without a pattern, the same for the same seed.
+    /// Returns a frame of random bytes within `values`, which are the same for the same seed.
     public static func noise(
         _ format: FrameFormat, width: Int, height: Int, seed: UInt64 = 1, in values: ClosedRange<UInt8> = 0...255
     ) -> TestFrame {
@@ -73,14 +73,16 @@ extension TestFrame {
         return TestFrame(format, width: width, height: height, bytes: bytes)
     }
 
-    /// The number that is burnt into it, read back (`FrameNumber`): survives lossy codecs.
+    /// The number that is burnt into the frame, which survives lossy codecs. Throws if there is none. See
+    /// `FrameNumber`.
     public var number: UInt32 {
         get throws { try withFrame { try FrameNumber.read($0) }.result }
     }
 
-    /// The same picture in another format, converted by GStreamer.
+    /// Returns the same picture in another format, converted by GStreamer. Throws `unsupported` if GStreamer can't
+    /// convert it.
     public func converted(to format: FrameFormat) throws -> TestFrame {
-        let unsupported = MediaGraphError.unsupported(.init("a frame's conversion", actual: "\(format)"))
+        let unsupported = MediaGraphError.unsupported(.init("the frame", actual: "can't be converted to \(format)"))
         guard let input = info, var output = input.converted(to: format.pixelFormat, size: (width, height)) else {
             throw unsupported
         }
@@ -94,7 +96,7 @@ extension TestFrame {
     }
 }
 
-/// Vigna's generator: the same numbers everywhere for a seed.
+/// Sebastiano Vigna's SplitMix64 generator, which returns the same numbers for the same seed on every machine.
 package struct SplitMix64: RandomNumberGenerator {
     private var state: UInt64
 
@@ -112,10 +114,11 @@ package struct SplitMix64: RandomNumberGenerator {
 // MARK: Pixels
 
 extension TestFrame {
-    /// The bytes of a plane; `nil` when the format has none such (alpha in I420).
+    /// Returns the bytes of a plane; `nil` if the format doesn't have it, such as alpha in I420.
     public func plane(_ plane: VideoFormat.Plane) -> [UInt8]? { range(of: plane).map { Array(bytes[$0]) } }
 
-    /// One byte: pixel `x`, `y` of the plane (chroma planes count their own pixels), and which of its components.
+    /// Accesses one byte: a component of the pixel at `x`, `y` of a plane. Chroma planes count their own pixels. Traps
+    /// if there is no such byte.
     public subscript(plane: VideoFormat.Plane, x: Int, y: Int, component: Int = 0) -> UInt8 {
         get { bytes[index(plane, x, y, component)] }
         set { bytes[index(plane, x, y, component)] = newValue }
@@ -138,27 +141,28 @@ extension TestFrame {
         let step = format.pixelFormat.pixelStride(of: plane)
         guard let range = range(of: plane), 0..<size.width ~= x, 0..<size.height ~= y, 0..<step ~= component else {
             preconditionFailure(
-                "\(width)×\(height) \(format.pixelFormat) has no byte \(component) of \(x),\(y) in \(plane)")
+                "\(width)×\(height) \(format.pixelFormat) has no component \(component) at \(x),\(y) in plane \(plane)")
         }
         return range.lowerBound + (y * size.width + x) * step + component
     }
 }
 
-// MARK: As handlers see it
+// MARK: Lending frames to handlers
 
 extension TestFrame {
-    /// What its caps would say.
+    /// The frame's format as GStreamer's video info; `nil` if the size isn't valid for the format.
     var info: VideoInfo? {
         guard var info = VideoInfo(format.pixelFormat, width: width, height: height) else { return nil }
         if format.pixelFormat.isYUV { info.colorimetry.range = format.range }
         return info
     }
 
-    /// Lends the frame to a handler in memory whose rows are longer than their pixels by 16 pixels of something else:
-    /// code that takes rows for neighbours is found out. Gives the frame as the handler left it.
+    /// Lends the frame to a handler, and returns it as the handler left it. In the lent memory, 16 pixels of padding
+    /// follow each row, to detect code that ignores the stride.
     func withFrame<R>(_ body: (inout VideoFrame) throws -> R) throws -> (result: R, frame: TestFrame) {
         guard let info = info?.padded(byPixels: 16), let buffer = Buffer(filledWith: 0xA5, count: info.size) else {
-            throw MediaGraphError.invalidParameter(.init("a frame", actual: "\(width)×\(height) \(format)"))
+            throw MediaGraphError.invalidParameter(
+                .init("the frame", actual: "can't be created with \(width)×\(height) pixels in \(format)"))
         }
         return try buffer.access.withFrame(
             info, timestamp: timestamp, captureTime: captureTime, rotation: rotation

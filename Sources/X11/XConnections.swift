@@ -2,15 +2,15 @@ import CX11
 import Foundation
 import Synchronization
 
-/// The X servers that elements of this process are connected to, and what happens when one goes.
+/// Handles lost X servers and windows.
 ///
-/// Xlib ends the whole process when its server is lost, and when a window is that something asks for. Both only end what was
-/// captured, once ``keepProcess(telling:)`` was called.
+/// By default, Xlib ends the whole process when the connection to a server is lost, and when a window no longer exists.
+/// After ``keepProcess(telling:)`` was called, only the affected capture ends.
 package enum XConnections {
     package enum Loss: Sendable, Hashable {
-        /// The server of this name, such as ":0".
+        /// The connection to the server of this name, such as ":0".
         case server(String)
-        /// The window of this number, on the server of this name: it is closed.
+        /// The window of this number, on the server of this name.
         case window(UInt, server: String)
     }
 
@@ -23,34 +23,35 @@ package enum XConnections {
     private typealias Unlock = @convention(c) (Display?) -> Void
     private typealias DisplayName = @convention(c) (Display?) -> UnsafePointer<CChar>?
 
-    /// What is called in libX11, as its handlers, which capture nothing, find it.
+    /// Functions of libX11, for the C handlers, which can't capture variables.
     private struct Functions: Sendable {
         var setExitHandler: SetExitHandler
         var setErrorHandler: SetErrorHandler
         var displayName: DisplayName
         var unlock: Unlock
-        /// What opening a display called before.
+        /// The original function of the hook that Xlib calls for each new connection.
         var initializeLock: DisplayFunction
-        /// The program's own, where it had one.
+        /// The program's own error handler, if it had one.
         var errorHandler: ErrorHandler?
     }
 
     private static let functions = Mutex<Functions?>(nil)
-    /// A structure: a bare closure that is read from behind a lock comes back wrapped once more each time.
+    /// A structure, because a bare closure that is read through a lock is wrapped once more by each read.
     private struct Listener: Sendable {
         var lost: @Sendable (Loss) -> Void
     }
 
     private static let listener = Mutex<Listener?>(nil)
 
-    /// From now on `lost` is called on the thread that lost something, with no lock of X's held; it needn't return. Connections that are there
-    /// already are as they were. The first call counts; false where libX11 can't be had, or isn't as it should be.
+    /// Keeps the process alive from now on, and calls `lost` on the thread that lost a server or window, without any
+    /// Xlib lock held. `lost` needn't return. Existing connections aren't affected. Later calls do nothing. Returns
+    /// false if libX11 isn't installed or lacks a needed symbol.
     package static func keepProcess(telling lost: @escaping @Sendable (Loss) -> Void) -> Bool {
         functions.withLock { functions in
             guard functions == nil else { return true }
             guard let library = dlopen("libX11.so.6", RTLD_NOW),
-                // What ends the process is set for each connection, and an element shows nobody its own. What Xlib calls
-                // first for each is this variable's function.
+                // The exit handler has to be set for each connection, and elements don't expose theirs. Xlib calls the
+                // function in this variable first for each new connection.
                 let hook = dlsym(library, "_XInitDisplayLock_fn")?
                     .assumingMemoryBound(to: Optional<DisplayFunction>.self),
                 let initializeLock = hook.pointee,
@@ -61,7 +62,7 @@ package enum XConnections {
                 let unlock = dlsym(library, "XUnlockDisplay")
             else { return false }
             listener.withLock { $0 = Listener(lost: lost) }
-            // Xlib's own ends the process before anybody is asked whether it should.
+            // Xlib's own handler would end the process before the exit handler is called.
             typealias SetServerHandler = @convention(c) (DisplayFunction?) -> DisplayFunction?
             _ = unsafeBitCast(setServerHandler, to: SetServerHandler.self)(serverIsLost)
             let setErrors = unsafeBitCast(setErrorHandler, to: SetErrorHandler.self)
@@ -77,8 +78,8 @@ package enum XConnections {
         }
     }
 
-    /// Puts the handler of ``keepProcess(telling:)`` in once more.
-    package static func hearErrors() {
+    /// Installs the error handler of ``keepProcess(telling:)`` again.
+    package static func installErrorHandler() {
         functions.withLock { functions in _ = functions?.setErrorHandler(resourceLost) }
     }
 
@@ -91,19 +92,20 @@ package enum XConnections {
 
     private static let serverIsLost: DisplayFunction = { _ in 0 }
 
-    /// Returns, other than Xlib's own: what is called on the connection fails from now on.
+    /// Called when a server is lost. Unlike Xlib's own exit handler, it returns; further calls on the connection fail.
     private static let serverLost: ExitHandler = { display, _ in
         guard let functions = functions.withLock({ $0 }) else { return }
-        // Xlib keeps it locked for this thread, on its way to the process's end; another one is to close it.
+        // Xlib holds the display's lock, since it expects the process to end. Unlock it, so that another thread can
+        // close it.
         functions.unlock(display)
         let name = functions.displayName(display).map { String(cString: $0) } ?? ""
         listener.withLock { $0 }?.lost(.server(name))
     }
 
-    /// Connections of ``XWindows``, which asks whether windows are there: that one isn't is its answer.
+    /// The connections of ``XWindows``. Their errors are no losses: a missing window is the answer to its query.
     static let own = Mutex<Set<UInt>>([])
-    /// Of X.h: what is said of a window that isn't there. Others are said of those that are: of one that is partly off the
-    /// screen, which can't be read (BadMatch).
+    /// The error codes in X.h for windows that don't exist. Other errors are about existing windows, such as BadMatch
+    /// for a window that is partly off the screen and can't be read.
     private static let badWindow: UInt8 = 3, badDrawable: UInt8 = 9
 
     private static let resourceLost: ErrorHandler = { display, event in

@@ -1,15 +1,16 @@
 import Foundation
 
-/// Which windows X servers have, asked over a connection of its own each time. It blocks.
+/// Looks up windows of X servers. Each call opens a connection of its own, and blocks.
 ///
-/// Its connections can do without ``XConnections/keepProcess(telling:)`` only where nothing goes wrong: call that before.
+/// Call ``XConnections/keepProcess(telling:)`` before: errors on these connections would otherwise end the process.
 package enum XWindows {
-    /// The window of this number, or else the first of this name; `nil` when there is none, or no server that answers.
+    /// Returns the window of this number, or otherwise the first window of this name; `nil` if there is none, or the
+    /// server can't be reached.
     ///
     /// - Parameters:
-    ///   - number: 0 for none.
-    ///   - name: what XFetchName says of a window; empty for none. The screen itself is never meant, whatever its name.
-    ///   - display: such as ":0"; empty for the one of the environment.
+    ///   - number: The window's number; 0 for none.
+    ///   - name: The window's name, as XFetchName returns it; empty for none. The root window never matches.
+    ///   - display: The server's name, such as ":0"; empty for the server in `DISPLAY`.
     package static func window(_ number: UInt, named name: String, on display: String) -> UInt? {
         connected(to: display) { connection in
             if number != 0, connection.has(number) { return number }
@@ -17,16 +18,16 @@ package enum XWindows {
         } ?? nil
     }
 
-    /// A connection that keeps a server from resetting itself, until it is closed.
+    /// A connection that keeps a server from resetting itself, until it is released.
     package struct Hold: Sendable { fileprivate let connection: UInt }
 
-    /// For the time in which others leave a server and connect anew.
+    /// Holds a connection to a server, for the time in which others disconnect and reconnect.
     ///
-    /// A server resets itself when the last of its clients leaves, unless it runs with `-noreset`, and for a moment it refuses who
-    /// comes: that is waited for here. `nil` when nobody lets it in.
+    /// Unless it runs with `-noreset`, a server resets itself when its last client disconnects, and refuses connections
+    /// for a moment. This method retries for that long. `nil` if the server can't be reached.
     package static func hold(_ display: String) -> Hold? {
-        // A server that takes its time to refuse isn't asked again and again.
-        let end = ContinuousClock.now + patience
+        // Limited by time, because each refusal of a slow server takes long.
+        let end = ContinuousClock.now + timeout
         var pause = 0.001
         while true {
             let isLast = ContinuousClock.now >= end
@@ -39,8 +40,8 @@ package enum XWindows {
 
     package static func release(_ hold: Hold) { UnsafeMutableRawPointer(bitPattern: hold.connection).map(close) }
 
-    /// A reset takes a few milliseconds.
-    private static let patience = Duration.milliseconds(200)
+    /// How long to retry. A reset takes a few milliseconds.
+    private static let timeout = Duration.milliseconds(200)
 
     private static func open(_ display: String) -> Display? {
         guard let server = functions?.open(display.isEmpty ? nil : display) else { return nil }
@@ -77,7 +78,7 @@ package enum XWindows {
         var free: @convention(c) (UnsafeMutableRawPointer) -> CInt
     }
 
-    /// `nil` where libX11 can't be had.
+    /// `nil` if libX11 isn't installed or lacks a needed symbol.
     private static let functions: Functions? = {
         guard let library = dlopen("libX11.so.6", RTLD_NOW), let open = dlsym(library, "XOpenDisplay"),
             let close = dlsym(library, "XCloseDisplay"), let root = dlsym(library, "XDefaultRootWindow"),
@@ -90,19 +91,19 @@ package enum XWindows {
             tree: function(tree), name: function(name), free: function(free))
     }()
 
-    /// One thread's, while it asks.
+    /// A connection during one call, used by one thread.
     private struct Connection {
         let server: Display
         let functions: Functions
 
         func has(_ window: UInt) -> Bool {
-            // `XWindowAttributes`, which has 23 fields of at most 8 bytes; nothing in it is read.
+            // Room for `XWindowAttributes`, which has 23 fields of at most 8 bytes. None of them is read.
             withUnsafeTemporaryAllocation(byteCount: 256, alignment: 16) {
                 functions.attributes(server, window, $0.baseAddress!) != 0
             }
         }
 
-        /// In the order in which `ximagesrc` looks, but for the screen itself.
+        /// Searches in the same order as `ximagesrc`, except for the root window.
         func first(named name: String) -> UInt? { first(named: name, in: functions.root(server)) }
 
         private func first(named name: String, in window: UInt) -> UInt? {

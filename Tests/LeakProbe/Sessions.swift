@@ -4,7 +4,7 @@ import MediaGraph
 import Synchronization
 import TestSupport
 
-/// Shares nothing but its calls.
+/// A share whose threads send until they are refused.
 final class Share: ShareSource, ShareAudioSource {
     func shareSendStarted(sender: VideoSender) {
         Thread.detachNewThread {
@@ -20,10 +20,10 @@ final class Share: ShareSource, ShareAudioSource {
     func stopSendAudio() {}
 }
 
-/// Shares in a session, by name and from Swift: started, paused, exchanged, refused, and dropped while they run.
+/// Shares in a session, by name and from Swift: started, paused, replaced, refused, and released while they run.
 func shares() async throws {
     for round in 0..<3 {
-        // The one before isn't stopped: it goes when it goes.
+        // The graph of the previous round isn't stopped; its release must stop it.
         let graph = try Graph(
             """
             mediasession name=b room=leaks-\(round) user=bob  sharesource name=s  s. ! b.share  s.audio ! b.shareaudio
@@ -50,7 +50,7 @@ func shares() async throws {
         """)
 }
 
-/// A session that scales for its pipes, as delegates come and go, dropped while it runs.
+/// A session that scales for its pipes while delegates subscribe and unsubscribe, and that is released while it runs.
 func scaled() async throws {
     for round in 0..<3 {
         let graph = try Graph(
@@ -66,13 +66,13 @@ func scaled() async throws {
         for resolution in [Resolution.p90, .native, .p90] {
             try graph.rawDataPipe("p").subscribe(delegate, resolution: resolution)
             try await Task.sleep(for: .milliseconds(50))
-            try graph.rawDataPipe("p").unsubscribe(delegate)
+            try await graph.rawDataPipe("p").unsubscribe(delegate)
         }
         if round == 0 { await graph.stop() }
     }
 }
 
-/// Sessions with all that they have, left in the midst of it.
+/// Sessions that use every feature, and are left while everything runs.
 func sessions() async throws {
     final class Editor: SessionFrameEditor {}
     final class Frames: RawDataDelegate {

@@ -4,19 +4,20 @@ import MediaGraph
 import Synchronization
 import TestSupport
 
-// One scenario, then gst_deinit(), so that GStreamer's leaks tracer reports what is still alive. The tests run it as a
-// child with GST_TRACERS=leaks and read its standard error.
+// Runs one scenario and then gst_deinit(), so that GStreamer's leaks tracer reports the objects that are still alive.
+// The tests run this program as a child with GST_TRACERS=leaks and read its standard error.
 
-/// Waits for what graphs let go of on their own queues.
+/// Waits until graphs have released objects on their own queues.
 func settle() async throws { try await Task.sleep(for: .seconds(1)) }
 
 let scenario = CommandLine.arguments.dropFirst().first ?? ""
 if scenario == "session-first" {
-    // As the first thing that a program makes.
+    // A session is the first object that the program makes.
     _ = try Session(SessionContext(user: "alice", room: "session-first"))
 }
 try Nodes.register()
 
+/// Changes an element's state in random order.
 func walkStates(_ factory: String) {
     var random = UInt64(42)
     for _ in 0..<50 {
@@ -33,12 +34,13 @@ func walkStates(_ factory: String) {
     }
 }
 
+/// Runs a description to its end.
 func run(_ text: String) async throws {
     let graph = try Graph(text)
     _ = try await graph.run()
 }
 
-/// Keeps some frames of a stream and lets others go.
+/// Keeps some frames of a stream and releases others.
 func keepFrames() async throws {
     let graph = try Graph(
         "videosource handler=counter pace=fast options=\"frames=200,width=160,height=90\" ! rawdatapipe name=p")
@@ -54,7 +56,7 @@ func keepFrames() async throws {
     precondition(last.count == VideoFormat.i420.packedLength(width: 160, height: 90))
 }
 
-/// Users who join and leave, blocks that are kept, and an editor, in a live graph that is stopped in the midst.
+/// Users who join and leave; blocks that are kept, and an editor, in a live graph that is stopped while it runs.
 func keepBlocks() async throws {
     let pipeline = try Pipeline(
         parsing: "audiotestsrc is-live=true samplesperbuffer=480 ! virtualspeaker name=s handler=level")
@@ -93,7 +95,8 @@ func keepBlocks() async throws {
     precondition(!last.isEmpty)
 }
 
-/// An element as a function on buffers: turned, refused, failed, and thrown away at each point.
+/// An element as a function on buffers: with properties set, with buffers refused and failing, and released at each
+/// point.
 func filter() throws {
     let caps = Caps("video/x-raw,format=RGBA,width=4,height=2,framerate=30/1")!
     for round in 0..<20 {
@@ -112,7 +115,7 @@ final class Delegate: RawDataDelegate {
     func received(_ frame: borrowing VideoFrame, from pipe: PipeIdentity) throws { _ = try frame.retain() }
 }
 
-/// Delegates that stay, leave, and are forgotten, with frames converted and turned, and `src` linked.
+/// Delegates that stay subscribed, unsubscribe, and are released, with frames converted and mirrored, and `src` linked.
 func subscribeInAllWays(_ policy: String) async throws {
     let graph = try Graph(
         """
@@ -129,13 +132,13 @@ func subscribeInAllWays(_ policy: String) async throws {
     try pipe.subscribe(leaves, resolution: .p90)
     try await graph.start()
     try? pipe.subscribe(stays, resolution: .p90)
-    try pipe.unsubscribe(leaves)
+    try await pipe.unsubscribe(leaves)
     _ = try await graph.waitUntilEnd()
     await graph.stop()
     withExtendedLifetime((stays, leaves)) {}
 }
 
-/// Masks that are switched, one that isn't there, and the handlers that keep pictures and converters.
+/// Masks that are switched on and off, a mask that doesn't exist, and the handlers that keep pictures and converters.
 func people() async throws {
     let graph = try Graph(
         """
@@ -144,11 +147,11 @@ func people() async throws {
         t. ! queue ! videoconvert ! preprocessor handler=despill ! preprocessor handler=background options=blur=8 !
         preprocessor handler=blur ! preprocessor handler=watermark options=clock=%T ! fakesink
         """)
-    // The element, not the node: a handler that keeps the graph it belongs to keeps it for ever.
+    // Captures the element, not the node: a handler that retains its own graph would never be released.
     let alpha = try graph.element("a")
     try graph.rawDataPipe("p").receive { frame in try alpha.setProperty("enabled", to: frame.alpha == nil) }
     _ = try await graph.run()
-    // A mask that gives back the very buffer it got.
+    // A mask that returns the same buffer that it got.
     _ = try await Graph(
         """
         videotestsrc num-buffers=20 ! video/x-raw,format=A420,width=64,height=36 !
@@ -161,7 +164,7 @@ func people() async throws {
     precondition(!isSupported)
 }
 
-/// Microphones by name, with a device, and one whose graph is stopped while it sends.
+/// Microphones with named handlers, with a device, and with a graph that is stopped while they send.
 func microphones() async throws {
     for _ in 0..<10 {
         try await run(
@@ -173,7 +176,7 @@ func microphones() async throws {
     }
 }
 
-/// Sends ten frames and the end.
+/// Sends ten frames and the end of the stream.
 final class Sender: VideoSource {
     private let sender = Mutex<VideoSender?>(nil)
     func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) {
@@ -192,7 +195,7 @@ final class Sender: VideoSource {
     func uninitialize() { sender.withLock { $0 = nil } }
 }
 
-/// Stock elements as a source and a pipe: run, run again, dropped while they run, and never run at all.
+/// Stock elements as a source and a pipe: never run, run once, and run twice and released while they run again.
 func stock() async throws {
     for runs in 0..<3 {
         let graph = try Graph(
@@ -206,7 +209,7 @@ func stock() async throws {
     }
 }
 
-/// Handlers that hold their own graph by a node's face: taking them away lets it go.
+/// Handlers that capture a node and thereby retain their own graph. Detaching them releases the graph.
 func handlersThatHoldTheirGraph() async throws {
     let graph = try Graph(
         """
@@ -227,7 +230,7 @@ func handlersThatHoldTheirGraph() async throws {
     for pipe in [pipe, sink] { try pipe.detach() }
 }
 
-/// Ten times a camera and a microphone are unplugged and come back; at the end they are away.
+/// A camera and a microphone that are unplugged and return ten times, and are unplugged at the end.
 func unplugDevices() async throws {
     for policy in ["slate", "gap"] {
         let device = PluggableDevice("probe")
@@ -327,7 +330,7 @@ case "speaker":
     }
     try await keepBlocks()
 case "dropped-graph":
-    // Nobody stops it: letting go of it must.
+    // The graph isn't stopped explicitly; its release must stop it.
     do {
         let graph = try Graph("videosource handler=counter ! rawdatapipe handler=count")
         try await graph.start()
@@ -347,7 +350,7 @@ default:
     exit(64)
 }
 
-/// What the tests must catch, or they would catch nothing.
+/// Leaks an element, to prove that the tests detect leaks.
 func leak() {
     _ = Unmanaged.passRetained(Element(factory: "fakesink", name: "leaked")!)
 }

@@ -4,12 +4,12 @@ import Testing
 
 @testable import MediaGraphCLI
 
-/// What the helps say is so.
+/// The texts of `--help` are correct.
 @Suite struct HelpTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    /// The lines of a help that begin with the program's name, or pipe something to it.
+    /// Returns the lines of a help text that run the program or pipe text to it.
     private static func lines(of command: String) throws -> [String] {
         let arguments = command == "mediagraph" ? ["--help"] : [command, "--help"]
         let help = try ChildProcess.run(Program.path, arguments, environment: ["COLUMNS": "80"]).output
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(
-        "GR-4 every example of the helps is a description without an error or a warning",
+        "GR-4 every example in a help text is a description without an error or a warning",
         arguments: ["mediagraph", "run", "check", "graph"])
     func examples(_ command: String) throws {
         let folder = TemporaryFolder()
@@ -33,7 +33,7 @@ import Testing
         let examples = try Self.lines(of: command).filter { !$0.hasPrefix("mediagraph inspect") }
         #expect(!examples.isEmpty)
         for example in examples {
-            // What only `run` and `graph` take, and what stands before and behind a pipe.
+            // Removes options that `check` doesn't have, and the commands before and after a pipe.
             var line = example.replacing(/^.*\| (?=mediagraph)/, with: "").replacing(/\ \| .*$/, with: "")
             line = line.replacing(/^mediagraph (run|graph|check)/, with: "mediagraph check")
             line = line.replacing(/\ (--frames|--duration|--load|--control|-o) \S+/, with: "").replacing(
@@ -43,14 +43,14 @@ import Testing
         }
     }
 
-    @Test("GR-4 every example of inspect's help shows something")
+    @Test("GR-4 every example in inspect's help succeeds")
     func inspectExamples() throws {
         let examples = try Self.lines(of: "inspect")
         #expect(examples.count == 4)
         for example in examples { #expect(try Program.shell(example).status == 0, "\(example)") }
     }
 
-    @Test("GR-3 the help has every event of --json with all its fields")
+    @Test("GR-3 the help lists every event of --json with all its fields")
     func events() throws {
         let folder = TemporaryFolder()
         let control = try folder.write("get p.stats\nset p.resolution=90p\nget p.handler\nget n.x\n", to: "control")
@@ -76,7 +76,7 @@ import Testing
             _ = run.end()
             for line in run.output.split(separator: "\n") { try add(line) }
         }
-        // Somebody who comes and goes.
+        // A user who joins, hangs and leaves.
         let session = try LiveProgram(
             "run", "--json",
             """
@@ -97,7 +97,7 @@ import Testing
         session.send(SIGINT)
         #expect(session.end() == 0)
         for line in session.output.split(separator: "\n") { try add(line) }
-        // And a device that comes late.
+        // A device that appears late.
         let late = folder.url.appendingPathComponent("device").path
         let waiting = try LiveProgram(
             "run", "--json",
@@ -107,7 +107,7 @@ import Testing
         #expect(waiting.waits { $0.output.contains("\"end\"") }, "\(waiting.errors)")
         _ = waiting.end()
         for line in waiting.output.split(separator: "\n") { try add(line) }
-        // And a file that lacks a stream.
+        // A file that lacks a stream.
         let sound = folder.url.appendingPathComponent("sound.wav").path
         _ = try Program.run("run", "--quiet", "audiotestsrc num-buffers=2 ! wavenc ! filesink location=\"\(sound)\"")
         let silent = try Program.run(

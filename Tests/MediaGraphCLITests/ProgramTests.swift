@@ -1,14 +1,14 @@
 import Testing
 
 @Suite struct ProgramTests {
-    @Test("GR-4 the program says its version and GStreamer's")
+    @Test("GR-4 --version prints the versions of the program and of GStreamer")
     func version() throws {
         let run = try Program.run("--version")
         #expect(run.status == 0)
         #expect(run.output.hasPrefix("mediagraph 0.1.0 (GStreamer 1."))
     }
 
-    @Test("GR-4 help fits 80 columns, usage aside", arguments: ["run", "check", "inspect", "graph"])
+    @Test("GR-4 help fits 80 columns, except for the usage line", arguments: ["run", "check", "inspect", "graph"])
     func help(_ command: String) throws {
         let run = try Program.run("help", command, environment: ["COLUMNS": "80"])
         #expect(run.status == 0)
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(
-        "GR-4 a mistyped command is answered with the nearest, and a description with how it is run",
+        "GR-4 a mistyped command gets the nearest command as a hint, and a description how to run it",
         arguments: [
             ("rnu x", "there is no command \"rnu\"; did you mean \"run\"?"),
             (
@@ -32,10 +32,13 @@ import Testing
             ),
             ("run -v x", "Unknown option '-v'; use --messages; `mediagraph graph` shows the formats of all links"),
             ("help chekc", "there is no command \"chekc\"; did you mean \"check\"?"),
-            ("call.pipeline", "there is no command \"call.pipeline\"; mediagraph run call.pipeline runs it"),
+            (
+                "call.pipeline",
+                "there is no command \"call.pipeline\"; to run the description, write mediagraph run call.pipeline"
+            ),
             (
                 "nonsense",
-                "there is no command \"nonsense\"; there are run, check, inspect, graph, devices, doctor, help"
+                "there is no command \"nonsense\"; the commands are run, check, inspect, graph, devices, doctor, help"
             ),
         ])
     func mistyped(_ arguments: String, _ message: String) throws {
@@ -44,7 +47,7 @@ import Testing
         #expect(run.errors.hasPrefix("error: \(message)\nUsage: mediagraph "), "\(run.errors)")
     }
 
-    @Test("GR-4 completion scripts for three shells", arguments: ["bash", "zsh", "fish"])
+    @Test("GR-4 the program prints completion scripts for three shells", arguments: ["bash", "zsh", "fish"])
     func completions(_ shell: String) throws {
         let run = try Program.run("--generate-completion-script", shell)
         #expect(run.status == 0)
@@ -52,7 +55,7 @@ import Testing
         #expect(run.output.contains("inspect --names"))
     }
 
-    @Test("GR-4 a reader that has seen enough is no error worth a word")
+    @Test("GR-4 a reader that closes the output early causes no message")
     func brokenPipe() throws {
         let run = try Program.shell("mediagraph inspect videotestsrc | head -1")
         #expect(run.errors == "")

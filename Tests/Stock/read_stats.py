@@ -1,4 +1,4 @@
-"""The plugin as any GStreamer program sees it: loaded by name, properties and statistics read through introspection."""
+"""Uses the plugin as any GStreamer program does: loads elements by name, and reads properties and statistics by introspection."""
 
 import sys
 
@@ -57,7 +57,7 @@ pipeline.set_state(Gst.State.PLAYING)
 loop.run()
 
 counts = {name: frames(name) for name in nodes}
-# A property that may not change while it runs keeps its value.
+# A property that is locked while the pipe runs keeps its value.
 nodes["pipe"].set_property("format", "BGRA")
 if nodes["pipe"].get_property("format").value_nick != "I420":
     failures.append("format changed while the pipe was running")
@@ -65,8 +65,8 @@ pipeline.set_state(Gst.State.NULL)
 
 print(counts, "statuses", statuses)
 if statuses[:1] != [True]:
-    failures.append("the pipe didn't say that its sender is on")
+    failures.append(f"expected the pipe's first status to be on, got {statuses[:1]}")
 if not counts["pipe"] <= counts["invert"] <= counts["source"] + 1:
-    failures.append("counts that can't be")
+    failures.append(f"a node has counted more frames than the node before it: {counts}")
 if failures:
     sys.exit("FAILED: " + "; ".join(failures))

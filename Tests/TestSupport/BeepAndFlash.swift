@@ -3,26 +3,29 @@ import MediaGraph
 import MediaGraphTesting
 import Synchronization
 
-/// A film that flashes and beeps once a second, at the same moment: what tells whether picture and sound are in step.
+/// A film that flashes and beeps once a second, at the same moment, to measure whether picture and sound are in sync.
 ///
-/// Each half has a clock of its own, and comes off its time: a source for a `videosource` and one for a `virtualmic`, which
-/// `play` moves along a test clock.
+/// It has a source for a `videosource` and one for a `virtualmic`, each with its own clock drift and jitter. `play`
+/// sends both along a test clock.
 public struct BeepAndFlash: Sendable {
+    /// The frame rate of the picture.
     public static let frameRate = Fraction(25, 1)
     private static let size = 16
 
-    /// Its frame of this number: white for a tenth of a second, else black.
+    /// Returns the bytes of a frame by its number: white for a tenth of a second in each second, otherwise black.
     public static func frame(_ index: Int) -> [UInt8] {
         [UInt8](repeating: (12..<15).contains(index % 25) ? 235 : 16, count: size * size)
             + [UInt8](repeating: 128, count: size * size / 2)
     }
 
+    /// Returns the description of a frame with this timestamp.
     public static func description(at time: ClockTime?) -> FrameDescription {
         FrameDescription(
             width: size, height: size, format: .i420Limited, framesPerSecond: frameRate, timestamp: time)
     }
 
-    /// Its 10 ms of this number, 48 kHz mono: a tone of 2 kHz for a tenth of a second, else silence.
+    /// Returns a block of 10 ms by its number, 48 kHz mono: a tone of 2 kHz for a tenth of a second in each second,
+    /// otherwise silence.
     public func sound(_ index: Int) -> [Int16] {
         let tone = Sine(2000, rate: 48000)
         return (index * 480..<index * 480 + 480).map { sample in
@@ -32,25 +35,28 @@ public struct BeepAndFlash: Sendable {
         }
     }
 
-    /// By how much the clock of either half is fast.
+    /// How much the clocks of picture and sound run fast, as a fraction.
     public var (pictureDrift, soundDrift) = (0.0, 0.0)
-    /// Either comes so much before or after its time, in seconds.
+    /// How many seconds frames and blocks may be sent early or late.
     public var (pictureJitter, soundJitter) = (0.0, 0.0)
-    /// Whether they say when they were taken; that is by the graph's clock.
+    /// Whether frames and blocks carry the time at which they were captured, by the graph's clock.
     public var (pictureIsStamped, soundIsStamped) = (false, false)
 
-    /// Of the jitter.
+    /// The seed of the jitter.
     public var seed: UInt64 = 1
 
+    /// The source for a `videosource`.
     public let camera = RecordingSource()
+    /// The source for a `virtualmic`.
     public let microphone = RecordingMic()
 
+    /// Creates a film without drift and jitter.
     public init() {}
 
-    /// What is sent next, of either.
+    /// The schedule of frames or of blocks.
     private struct Pump {
         private let period: Double
-        /// When things come, in seconds. Nothing overtakes what was before, and nothing is further off than the jitter.
+        /// The times of sending, in seconds, in order, each off by at most the jitter.
         private let arrivals: [Double]
         private(set) var index = 0
 
@@ -64,13 +70,13 @@ public struct BeepAndFlash: Sendable {
         }
 
         var now: Double { index < arrivals.count ? arrivals[index] : .infinity }
-        /// When it was taken.
+        /// The time at which the current frame or block was captured.
         var taken: ClockTime { .seconds(0.1 + Double(index) * period) }
         mutating func next() { index += 1 }
     }
 
-    /// Sends so many seconds into a graph that plays by this clock, and the ends. The clock stands still until what is due has
-    /// come out, however busy the machine is.
+    /// Sends this many seconds of film, and the ends of both streams, into a graph that uses `clock`. The clock waits
+    /// until the frames and blocks that are due have been delivered, so a busy machine doesn't affect the result.
     public func play(seconds: Int, on clock: TestClock, _ watch: BeepAndFlashWatch) throws {
         var picture = Pump(
             count: seconds * 25, period: 0.040, drift: pictureDrift, jitter: pictureJitter, seed: seed)
@@ -83,7 +89,7 @@ public struct BeepAndFlash: Sendable {
                 let time = pictureIsStamped ? picture.taken : nil
                 try sendNow(camera.sender, Self.frame(picture.index), Self.description(at: time))
                 picture.next()
-                // A clock that is ahead sends more than the graph plays.
+                // A source whose clock is fast sends more blocks than the graph plays.
                 let due = Int(Double(sound.index) * (1 - abs(soundDrift))) - 20
                 guard waitUntil({ watch.frameCount >= picture.index - 8 && watch.blockCount >= due })
                 else { throw MediaGraphError.timeOut(.init("what was sent", actual: "\(watch.frameCount) frames")) }
@@ -98,7 +104,7 @@ public struct BeepAndFlash: Sendable {
         clock.advance(by: .seconds(2))
     }
 
-    /// Sends so many seconds as fast as they are taken, and the ends.
+    /// Sends this many seconds of film, and the ends of both streams, as fast as the graph accepts them.
     public func send(seconds: Int) {
         let pumps = [
             NativeThread("flashes") { [camera] in
@@ -117,30 +123,34 @@ public struct BeepAndFlash: Sendable {
     }
 }
 
-/// Notes when flashes and beeps arrive, by the running times of the frames and samples that they begin in.
+/// Records the running times of the frames and samples at which flashes and beeps begin.
 public final class BeepAndFlashWatch: Sendable {
     private struct Seen: Sendable {
         var flashes: [Double] = []
         var beeps: [Double] = []
         var (frames, blocks) = (0, 0)
         var isBright = false
-        /// Samples since the tone was heard last.
+        /// The number of samples since the last loud one.
         var quiet = 48000
     }
 
     private let seen = Mutex(Seen())
 
+    /// Creates a watch; ``attach(to:pipe:speaker:)`` starts it.
     public init() {}
 
+    /// The number of frames that have arrived.
     public var frameCount: Int { seen.withLock { $0.frames } }
+    /// The number of blocks that have arrived.
     public var blockCount: Int { seen.withLock { $0.blocks } }
-    /// Seconds of running time.
+    /// The running times of the flashes, in seconds.
     public var flashes: [Double] { seen.withLock { $0.flashes } }
+    /// The running times of the beeps, in seconds.
     public var beeps: [Double] { seen.withLock { $0.beeps } }
-    /// By how many seconds each beep came after its flash.
+    /// The time from each flash to its beep, in seconds.
     public var differences: [Double] { zip(beeps, flashes).map { $0 - $1 } }
 
-    /// Becomes the handler of both, of a speaker with one user.
+    /// Attaches to a pipe and to a speaker that has one user.
     public func attach(to graph: Graph, pipe: String = "pipe", speaker: String = "speaker") throws {
         try graph.rawDataPipe(pipe).receive { [self] in look(at: $0) }
         try graph.virtualSpeaker(speaker).receive { [self] in

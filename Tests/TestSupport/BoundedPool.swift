@@ -1,11 +1,12 @@
 import CGStreamer
 import GStreamer
 
-/// A pool of so many buffers and no more, as a camera has.
+/// A pool with a fixed number of buffers, as cameras have.
 public final class BoundedPool: @unchecked Sendable {
-    // `@unchecked Sendable`: GstBufferPool is safe from any thread.
+    // `@unchecked Sendable`: a GstBufferPool may be used from any thread.
     private let pool: UnsafeMutablePointer<GstBufferPool>
 
+    /// Creates a pool of `buffers` buffers with `size` bytes each.
     public init(_ caps: String, size: Int, buffers: Int) {
         pool = gst_buffer_pool_new()
         let configuration = gst_buffer_pool_get_config(pool)
@@ -21,7 +22,7 @@ public final class BoundedPool: @unchecked Sendable {
         gst_object_unref(pool)
     }
 
-    /// A buffer; `nil` when all are out.
+    /// Returns a free buffer; `nil` if all are in use.
     public func acquire() -> Buffer? {
         var parameters = GstBufferPoolAcquireParams()
         parameters.flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT
@@ -32,7 +33,7 @@ public final class BoundedPool: @unchecked Sendable {
         return Buffer(taking: raw)
     }
 
-    /// How many could be acquired now.
+    /// The number of free buffers.
     public var available: Int {
         var list: [UnsafeMutablePointer<GstBuffer>] = []
         defer { for buffer in list { gst_buffer_unref(buffer) } }

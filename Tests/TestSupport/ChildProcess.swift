@@ -1,19 +1,23 @@
 import Foundation
 
-/// A program run to its end, with all that it said.
+/// A program that has run to its end: its status and its output.
 public struct ChildProcess: Sendable {
+    /// The exit status, or the number of the signal that ended the program.
     public let status: Int32
+    /// The standard output.
     public let output: String
+    /// The standard error.
     public let errors: String
 
-    /// Runs a program; a path, or a name that `PATH` finds. Killed, with status 9, after `timeout` seconds.
+    /// Runs a program, given by its path or by a name that `PATH` finds. Kills it after `timeout` seconds; the status
+    /// is then 9.
     public static func run(
         _ program: String, _ arguments: [String], environment: [String: String] = [:], timeout: TimeInterval = 120
     ) throws -> ChildProcess {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("mg-child-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        // Files, not pipes: a child that says much never waits for its reader.
+        // Uses files instead of pipes, so that a child with much output never waits for its reader.
         let files = ["out", "err"].map { folder.appendingPathComponent($0) }
         for file in files { _ = FileManager.default.createFile(atPath: file.path, contents: nil) }
         let process = Process()
@@ -32,7 +36,7 @@ public struct ChildProcess: Sendable {
         return ChildProcess(status: process.terminationStatus, output: texts[0], errors: texts[1])
     }
 
-    /// The folder that the build put the tests and programs in.
+    /// The folder of the build's tests and programs.
     public static var buildFolder: URL {
         let executable = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
         return executable.deletingLastPathComponent()

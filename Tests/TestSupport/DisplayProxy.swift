@@ -1,16 +1,21 @@
 import Foundation
 
-/// Between an X server and its clients, for what servers do at the wrong moment; as long as this is held.
+/// A proxy between an X server and its clients, which simulates servers that fail at the wrong moment. It runs until it
+/// is released.
 public final class DisplayProxy {
     private let proxy = Process()
     private let socket: String
-    /// Such as ":4000".
+    /// The name of the proxy's display, such as ":4000".
     public let name: String
 
+    /// Starts a proxy in front of a display.
+    ///
     /// - Parameters:
-    ///   - number: the display's, with the server's own behind it.
-    ///   - pieces: of what the server says a client gets so many, and then its connection ends; `nil`: all.
-    ///   - resetTime: when the last client has gone, nobody is let in for so long, as while a server resets itself.
+    ///   - number: the first digits of the proxy's display number; the digits of the server's number follow.
+    ///   - pieces: the number of the server's messages that a client gets before its connection is closed; `nil` for
+    ///     all.
+    ///   - resetTime: how long the proxy refuses clients after the last client has left, as a server does while it
+    ///     resets itself.
     public init(
         _ display: VirtualDisplay, name number: Int, pieces: Int? = nil, resetTime: Duration = .zero
     ) throws {
@@ -56,7 +61,7 @@ public final class DisplayProxy {
         while True:
             client = listener.accept()[0]
             if reset:
-                # Who has just gone is known to have.
+                # Lets a client that has just left be noticed first.
                 time.sleep(0.01)
                 if not clients and time.monotonic() < left + reset:
                     client.close()

@@ -1,2 +1,2 @@
-// Our own tests are written with what users' tests have, and a little more.
+// MediaGraph's tests use the testing product of users, plus the helpers of this target.
 @_exported import MediaGraphTesting

@@ -3,8 +3,8 @@ import GStreamer
 import MediaGraphTesting
 
 extension Harness {
-    /// Pushes I420 frames of two sizes, a gap, a flush, a segment and the end: what every element with a sink pad must
-    /// stand.
+    /// Pushes I420 frames of two sizes, a gap, a flush, a segment and the end of the stream. Every element with a sink
+    /// pad must handle them.
     public func pushStreamWithEveryEvent() {
         setSourceCaps("video/x-raw,format=I420,width=16,height=4,framerate=30/1")
         push([UInt8](repeating: 0, count: 96))
@@ -19,6 +19,6 @@ extension Harness {
 }
 
 extension Element {
-    /// Gives the element this clock, as a pipeline would; a harness that it gets into takes it for its own.
+    /// Sets the element's clock, as a pipeline would. A harness that the element is put into uses this clock too.
     public func setClock(_ clock: Clock) { gst_element_set_clock(element, clock.clock) }
 }

@@ -2,7 +2,8 @@ import CGStreamer
 import GStreamer
 
 extension Pad {
-    /// Asks for a key frame at a running time, from a sink pad; false where nobody upstream says that it will come.
+    /// Requests a key frame at a running time, from a sink pad. Returns false if no element upstream handles the
+    /// request.
     public func requestKeyFrame(at time: ClockTime) -> Bool {
         gst_pad_push_event(
             UnsafeMutableRawPointer(raw).assumingMemoryBound(to: GstPad.self),

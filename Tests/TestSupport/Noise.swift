@@ -1,9 +1,9 @@
 import MediaGraphTesting
 
-/// Bytes without a pattern, the same for the same seed.
+/// Returns random bytes, which are the same for the same seed.
 public func noise(_ count: Int, seed: UInt64 = 1, in range: ClosedRange<UInt8> = 0...255) -> [UInt8] {
     var generator = SplitMix64(state: seed)
-    // Eight at a time: one by one a large picture's take seconds in debug mode.
+    // Generates eight bytes at a time: one by one, a large picture takes seconds in debug mode.
     let words = (0..<(count + 7) / 8).map { _ in generator.next() }
     let bytes = words.withUnsafeBytes { Array($0.prefix(count)) }
     guard range != 0...255 else { return bytes }
@@ -11,7 +11,7 @@ public func noise(_ count: Int, seed: UInt64 = 1, in range: ClosedRange<UInt8> =
     return bytes.map { range.lowerBound + UInt8((UInt16($0) * span) >> 8) }
 }
 
-/// Samples without a pattern, the same for the same seed.
+/// Returns random samples, which are the same for the same seed.
 public func noiseSamples(
     _ count: Int, seed: UInt64 = 1, in range: ClosedRange<Int16> = -20_000...20_000
 ) -> [Int16] {

@@ -2,59 +2,64 @@ import GStreamer
 import MediaGraph
 import Synchronization
 
-/// A device that a test plugs in and pulls out: it fails as V4L2's and ALSA's elements do.
+/// A device that a test plugs in and unplugs. It fails as V4L2's and ALSA's elements do.
 ///
-/// Its elements are `testcamera device=NAME` (64×48, 30 frames a second, brightness 200) and `testmicrophone device=NAME`
-/// (48000 Hz mono, blocks of 10 ms). The first eight bytes of each buffer are the monotonic time at which it was made.
+/// Its elements are `testcamera device=NAME` (64×48, 30 frames a second, brightness 200) and `testmicrophone
+/// device=NAME` (48000 Hz mono, blocks of 10 ms). The first eight bytes of each buffer are the monotonic time at which
+/// it was made.
 public final class PluggableDevice: Sendable {
-    /// Once: another time would free the factories that elements are of.
+    /// Registers the elements once: a second registration would free the factories of existing elements.
     private static let registered: Void = {
         try? ElementClass.register(PluggableCamera.self, in: nil)
         try? ElementClass.register(PluggableMicrophone.self, in: nil)
     }()
 
+    /// How the device behaves when an element opens, uses and closes it.
     public enum State: Sendable {
+        /// The device works, doesn't exist, is used by another program, or may not be opened.
         case there, missing, busy, forbidden
-        /// It can be opened, and says nothing.
+        /// The device opens, but sends no data.
         case silent
-        /// Whoever opens it waits until it is something else.
+        /// Opening the device blocks until its state changes.
         case stuck
-        /// The same for whoever closes it.
-        case stuckAtTheEnd
-        /// The same for whoever lets it play, or pause, and for whoever asks it to end its stream.
-        case stuckInPlay, stuckInPause, stuckInEnding
-        /// It says nothing, and accepts that its stream is to end, which it never does.
-        case deaf
+        /// Closing the device blocks until its state changes.
+        case stuckInClose
+        /// Playing the device, pausing it, or asking it to end its stream blocks until its state changes.
+        case stuckInPlay, stuckInPause, stuckInEndOfStream
+        /// The device sends no data. It accepts a request to end its stream, but never ends it.
+        case ignoresEndOfStream
     }
 
     private static let all = Mutex<[String: PluggableDevice]>([:])
 
+    /// The value of the elements' property `device`.
     public let name: String
     private let current: BlockingMonitor<State>
-    /// How often it was opened.
+    /// How often the device was opened.
     public let openings = Atomic<Int>(0)
 
+    /// Makes a device, and registers its elements with GStreamer.
     public init(_ name: String, _ state: State = .there) {
         self.name = name
         current = BlockingMonitor(state)
         Self.all.withLock { $0[name] = self }
-        // Both copies of a class are the same.
         Self.registered
     }
 
+    /// The device's current behaviour, which may change at any time.
     public var state: State {
         get { current.withLock { $0 } }
         set { current.withLock { $0 = newValue } }
     }
 
-    /// It says nothing, while closing it hangs.
+    /// Whether the device sends no data in the state `stuckInClose`.
     public var isSilent: Bool {
         get { silence.load(ordering: .relaxed) }
         set { silence.store(newValue, ordering: .relaxed) }
     }
     private let silence = Atomic<Bool>(false)
 
-    /// How many have had it open, and closed it.
+    /// How often the device was closed.
     public let closings = Atomic<Int>(0)
 
     func waitWhile(_ state: State) { _ = current.wait { $0 == state ? nil : true } }
@@ -81,9 +86,9 @@ class PluggableSource: PushSource, ConfigurableElement, @unchecked Sendable {
     static func declare(_ name: String, _ typeName: String, caps: String) -> ElementDeclaration {
         ElementDeclaration(
             factoryName: name, typeName: typeName, longName: "Test device", classification: "Source",
-            summary: "A device that a test plugs in and pulls out", author: "MediaGraph's tests",
+            summary: "A device that a test plugs in and unplugs", author: "MediaGraph's tests",
             padTemplates: [PadTemplate("src", .source, caps: caps)],
-            properties: [.setting("device", of: PluggableSource.self, \.device, "Which")], abiVersion: 1)
+            properties: [.setting("device", of: PluggableSource.self, \.device, "The device's name")], abiVersion: 1)
     }
 
     private var device: PluggableDevice? { PluggableDevice.named(settings.current.device) }
@@ -92,7 +97,8 @@ class PluggableSource: PushSource, ConfigurableElement, @unchecked Sendable {
         if case .nullToReady = change {
             device?.openings.wrappingAdd(1, ordering: .relaxed)
             switch device?.state {
-            case .there, .silent, .stuckAtTheEnd, .stuckInPlay, .stuckInPause, .stuckInEnding, .deaf: break
+            case .there, .silent, .stuckInClose, .stuckInPlay, .stuckInPause, .stuckInEndOfStream, .ignoresEndOfStream:
+                break
             case .stuck: device?.waitWhile(.stuck)
             case .busy: return refuse(.busy, "Device is busy.")
             case .forbidden: return refuse(.notAuthorized, "Could not open device for reading and writing.")
@@ -102,7 +108,7 @@ class PluggableSource: PushSource, ConfigurableElement, @unchecked Sendable {
         if case .pausedToPlaying = change { device?.waitWhile(.stuckInPlay) }
         if case .playingToPaused = change { device?.waitWhile(.stuckInPause) }
         if case .readyToNull = change {
-            device?.waitWhile(.stuckAtTheEnd)
+            device?.waitWhile(.stuckInClose)
             device?.closings.wrappingAdd(1, ordering: .relaxed)
         }
         return super.changeState(change)
@@ -114,8 +120,8 @@ class PluggableSource: PushSource, ConfigurableElement, @unchecked Sendable {
     }
 
     override func endOfStreamRequested() -> Bool {
-        device?.waitWhile(.stuckInEnding)
-        return device?.state == .deaf
+        device?.waitWhile(.stuckInEndOfStream)
+        return device?.state == .ignoresEndOfStream
     }
 
     override func start() -> Bool {
@@ -144,9 +150,9 @@ class PluggableSource: PushSource, ConfigurableElement, @unchecked Sendable {
             let begin = next
             next = end
             switch device?.state {
-            case .silent, .deaf: continue
-            case .stuckAtTheEnd where device?.isSilent == true: continue
-            case .there, .stuckAtTheEnd, .stuckInPlay, .stuckInPause, .stuckInEnding: break
+            case .silent, .ignoresEndOfStream: continue
+            case .stuckInClose where device?.isSilent == true: continue
+            case .there, .stuckInClose, .stuckInPlay, .stuckInPause, .stuckInEndOfStream: break
             default:
                 postError(.read, "Could not read from resource.")
                 return .error
@@ -183,7 +189,7 @@ extension BufferAccess {
         withUnsafeBytes(of: monotonicNanoseconds()) { write($0, at: 0) }
     }
 
-    /// When a `PluggableDevice` made it; `nil` for what somebody else did.
+    /// The time at which a `PluggableDevice` made the buffer; `nil` for buffers of other elements.
     public var made: UInt64? {
         let bytes = bytes(0..<16)
         guard bytes.count == 16, bytes[8] == 200 || bytes[8] == 7, bytes[15] == bytes[8] else { return nil }

@@ -2,7 +2,7 @@ import CGStreamer
 import GStreamer
 
 extension Element {
-    /// For a sink: neither a buffer nor a change of state gets into it meanwhile.
+    /// Runs `body` with a sink's preroll lock, so that neither a buffer nor a state change enters the sink meanwhile.
     public func withPrerollLock(_ body: () -> Void) {
         let sink = raw.assumingMemoryBound(to: GstBaseSink.self)
         g_mutex_lock(&sink.pointee.preroll_lock)
@@ -10,6 +10,6 @@ extension Element {
         g_mutex_unlock(&sink.pointee.preroll_lock)
     }
 
-    /// Whether it is on its way to PLAYING.
+    /// Whether the element is changing its state to PLAYING.
     public var isAboutToPlay: Bool { element.pointee.pending_state == GST_STATE_PLAYING }
 }

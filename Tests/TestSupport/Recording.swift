@@ -11,15 +11,18 @@ public final class Log<Entry: Sendable>: Sendable {
     public var all: [Entry] { entries.withLock { $0 } }
 }
 
-/// A source that notes its calls and sends when the test says so.
+/// A source that records its calls; the test sends through its sender.
 public final class RecordingSource: VideoSource {
+    /// The capabilities that the source declares.
     public let capabilities: [VideoCapability]
+    /// The names of the methods that the node has called, in order.
     public let calls = Log<String>()
     private let state = Mutex<(sender: VideoSender?, supported: [VideoCapability], suggested: VideoCapability?)>(
         (nil, [], nil))
     private let onStart: @Sendable (VideoSender) throws -> Void
     private let onInitialize: @Sendable (VideoSender) throws -> Void
 
+    /// Creates a source whose closures run inside `initialize` and `startSend`.
     public init(
         capabilities: [VideoCapability] = [], onInitialize: @escaping @Sendable (VideoSender) throws -> Void = { _ in },
         onStart: @escaping @Sendable (VideoSender) throws -> Void = { _ in }
@@ -29,8 +32,11 @@ public final class RecordingSource: VideoSource {
         self.onStart = onStart
     }
 
+    /// The sender of the last initialisation.
     public var sender: VideoSender { state.withLock { $0.sender! } }
+    /// The capabilities that downstream supports, as the node passed them last.
     public var supported: [VideoCapability] { state.withLock { $0.supported } }
+    /// The capability that the node suggested last.
     public var suggested: VideoCapability? { state.withLock { $0.suggested } }
 
     public func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) throws {
@@ -53,12 +59,12 @@ public final class RecordingSource: VideoSource {
     public func uninitialize() { calls.add("uninitialize") }
 }
 
-/// A frame of this size whose bytes depend on their place and on `seed`.
+/// Returns the bytes of a frame; each byte depends on its position and on `seed`.
 public func patternedFrame(_ format: VideoFormat = .i420, width: Int, height: Int, seed: Int = 0) -> [UInt8] {
     (0..<format.packedLength(width: width, height: height)).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ seed &* 13) }
 }
 
-/// Sends from a place where Swift lets nobody wait; tests are async.
+/// Sends a frame with the blocking call, which Swift forbids in `async` functions such as tests.
 public func sendNow(
     _ sender: VideoSender, _ bytes: [UInt8], _ frame: FrameDescription
 ) throws(MediaGraphError) { try sender.send(bytes, frame) }

@@ -2,13 +2,15 @@ import GStreamer
 import MediaGraph
 import Synchronization
 
-/// A microphone that notes its calls and sends when the test says so.
+/// A microphone that records its calls; the test sends through its sender.
 public final class RecordingMic: VirtualMic {
+    /// The names of the methods that the node has called, in order.
     public let calls = Log<String>()
     private let kept = Mutex<AudioSender?>(nil)
     private let onInitialize: @Sendable (AudioSender) throws -> Void
     private let onStart: @Sendable (AudioSender) throws -> Void
 
+    /// Creates a microphone whose closures run inside `micInitialize` and `micStartSend`.
     public init(
         onInitialize: @escaping @Sendable (AudioSender) throws -> Void = { _ in },
         onStart: @escaping @Sendable (AudioSender) throws -> Void = { _ in }
@@ -17,6 +19,7 @@ public final class RecordingMic: VirtualMic {
         self.onStart = onStart
     }
 
+    /// The sender of the last initialisation.
     public var sender: AudioSender { kept.withLock { $0! } }
 
     public func micInitialize(sender: AudioSender) throws {
@@ -34,7 +37,7 @@ public final class RecordingMic: VirtualMic {
     public func micUninitialize() { calls.add("micUninitialize") }
 }
 
-/// Sends from a place where Swift lets nobody wait; tests are async.
+/// Sends a block with the blocking call, which Swift forbids in `async` functions such as tests.
 public func sendNow(
     _ sender: AudioSender, _ samples: [Int16], rate: Int = 48000, channels: Int = 1, at time: ClockTime? = nil
 ) throws(MediaGraphError) {

@@ -2,13 +2,15 @@ import GStreamer
 import MediaGraph
 import Synchronization
 
-/// A share's picture and sound, which notes its calls and sends when the test says so.
+/// A share's picture and sound, which record their calls; the test sends through their senders.
 public final class RecordingShare: ShareSource, ShareAudioSource {
+    /// The names of the methods that the node has called, in order.
     public let calls = Log<String>()
     private let kept = Mutex<(video: VideoSender?, audio: AudioSender?)>((nil, nil))
     private let onStart: @Sendable (VideoSender) throws -> Void
     private let onStop: @Sendable () -> Void
 
+    /// Creates a share whose closures run inside `shareSendStarted` and `shareSendStopped`.
     public init(
         onStart: @escaping @Sendable (VideoSender) throws -> Void = { _ in },
         onStop: @escaping @Sendable () -> Void = {}
@@ -17,8 +19,9 @@ public final class RecordingShare: ShareSource, ShareAudioSource {
         self.onStop = onStop
     }
 
-    /// The last that it was given, also when it has been stopped.
+    /// The sender of the last start, also after the share has been stopped.
     public var sender: VideoSender { kept.withLock { $0.video! } }
+    /// The audio sender of the last start, also after the share has been stopped.
     public var audioSender: AudioSender { kept.withLock { $0.audio! } }
 
     public func shareSendStarted(sender: VideoSender) throws {

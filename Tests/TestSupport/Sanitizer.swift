@@ -1,18 +1,20 @@
 import Glibc
 import Testing
 
-/// What the tests run under. A test that can't is disabled with the reason, which `swift test` prints.
+/// The sanitizer that the tests run with. A test that can't run with it is disabled with a reason, which `swift test`
+/// prints.
 public enum Sanitizer {
-    /// Thread Sanitizer's runtime is in this program.
+    /// Whether the program contains Thread Sanitizer's runtime.
     public static let isThread = isLinked("__tsan_init")
-    /// Address Sanitizer's is.
+    /// Whether the program contains Address Sanitizer's runtime.
     public static let isAddress = isLinked("__asan_init")
 
+    /// Whether the program contains the runtime of one of the sanitizers.
     public static var isAny: Bool { isThread || isAddress }
 
-    /// Why tests that load our plugin into GStreamer's programs don't run.
+    /// The reason for which tests that load the plugin into GStreamer's programs are disabled.
     public static let stockPrograms: Comment =
-        "a plugin built with a sanitizer loads only into programs built with it, and gst-launch-1.0 isn't"
+        "a plugin built with a sanitizer loads only into programs built with it, unlike gst-launch-1.0"
 
     private static func isLinked(_ symbol: String) -> Bool { dlsym(nil, symbol) != nil }
 }

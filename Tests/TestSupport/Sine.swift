@@ -1,29 +1,33 @@
 import Foundation
 
 extension [Int16] {
-    /// Where the largest sample is; `nil` without samples.
+    /// The index of the largest sample; `nil` if there are no samples.
     public var largest: Int? { indices.max { self[$0] < self[$1] } }
 }
 
-/// A sine, and how far a sound is from being one.
+/// A sine, and a measure of how far a sound differs from it.
 public struct Sine: Sendable {
+    /// The frequency in Hz.
     public var frequency: Double
+    /// Samples per second.
     public var rate: Int
+    /// The amplitude, from 0 to 1 for full scale.
     public var amplitude: Double
 
+    /// Creates a sine.
     public init(_ frequency: Double, rate: Int, amplitude: Double = 0.5) {
         (self.frequency, self.rate, self.amplitude) = (frequency, rate, amplitude)
     }
 
-    /// 16-bit samples from `start` on.
+    /// Returns `count` 16-bit samples from `start` on.
     public func samples(_ start: Int, _ count: Int) -> [Int16] {
         (start..<start + count).map {
             Int16((32767 * amplitude * sin(2 * .pi * frequency * Double($0) / Double(rate))).rounded())
         }
     }
 
-    /// Total harmonic distortion and noise of `samples` against the sine of this frequency that fits them best (least
-    /// squares), in decibels; and the sample that is furthest off, where a click shows.
+    /// Returns the total harmonic distortion plus noise of `samples`, in decibels, against the sine of this frequency
+    /// that fits them best (least squares); and the largest error of a sample, which shows clicks.
     public func distortion(of samples: [Int16]) -> (decibels: Double, worst: Double) {
         let angle = 2 * .pi * frequency / Double(rate)
         let count = Double(samples.count)
@@ -54,7 +58,7 @@ public struct Sine: Sendable {
 
     private typealias Row = (Double, Double, Double)
 
-    /// Cramer's rule.
+    /// Solves three linear equations with Cramer's rule.
     private static func solve(_ p: Row, _ q: Row, _ r: Row, _ right: Row) -> Row {
         func determinant(_ a: Row, _ b: Row, _ c: Row) -> Double {
             a.0 * (b.1 * c.2 - b.2 * c.1) - a.1 * (b.0 * c.2 - b.2 * c.0) + a.2 * (b.0 * c.1 - b.1 * c.0)

@@ -2,7 +2,7 @@ import CGStreamer
 import GStreamer
 
 extension VideoLayout {
-    /// As the planes of such a frame lie by default.
+    /// Creates the default layout of a frame's planes.
     public init(of info: VideoInfo) {
         self.init(
             [info.raw.offset.0, info.raw.offset.1, info.raw.offset.2, info.raw.offset.3],

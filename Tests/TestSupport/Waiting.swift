@@ -1,6 +1,6 @@
 import GStreamer
 
-/// Whether `condition` comes true within a minute: a busy machine takes its time.
+/// Waits until `condition` is true; returns false after a minute, which is enough for a busy machine.
 public func waitUntil(_ condition: () -> Bool) -> Bool {
     let deadline = monotonicNanoseconds() + 60_000_000_000
     while monotonicNanoseconds() < deadline {
@@ -10,7 +10,7 @@ public func waitUntil(_ condition: () -> Bool) -> Bool {
     return condition()
 }
 
-/// The same for what other tasks do, which need the threads that `waitUntil` holds up.
+/// Waits as `waitUntil` does, but suspends, because the condition depends on other tasks that need the thread.
 public func eventually(_ condition: () async -> Bool) async throws -> Bool {
     let deadline = monotonicNanoseconds() + 60_000_000_000
     while monotonicNanoseconds() < deadline {

@@ -3,7 +3,7 @@
 typedef struct {
     PCProbe *probe;
     bool all_luma;
-    GstCaps *caps;  // that `info` was made from: caps may change in mid-stream
+    GstCaps *caps;  // the caps that `info` was made from; caps may change mid-stream
     GstVideoInfo info;
 } Receiver;
 
@@ -60,7 +60,7 @@ static GstFlowReturn live_sample(GstAppSink *sink, gpointer data) {
 }
 
 PCLive *pc_live_start(const char *source, PCLateness *lateness) {
-    // Frames at their time: appsink's 20 ms for rendering are of no use to a callback.
+    // A callback gets each frame at its time; it doesn't need the 20 ms that appsink reserves for rendering.
     g_autofree char *description = g_strdup_printf("%s ! appsink name=sink processing-deadline=0", source);
     GstElement *pipeline = pc_parse(description);
     if (pipeline == NULL) return NULL;

@@ -41,7 +41,7 @@ int pc_run_appsrc(PCProbe *probe) {
     gst_object_unref(source);
     gst_object_unref(pipeline);
     if (g_atomic_int_get(&sender.released) != (gint)probe->expected) {
-        g_printerr("%d of %d frames released\n", sender.released, (gint)probe->expected);
+        g_printerr("%d of %d frames were released\n", sender.released, (gint)probe->expected);
         failed = 1;
     }
     g_free(sender.memory);

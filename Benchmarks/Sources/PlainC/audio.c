@@ -85,13 +85,13 @@ void pc_speech_stop(PCSpeech *speech) {
 }
 
 typedef struct {
-    GMutex lock;  // one block at a time, whoever's it is
+    GMutex lock;  // one block at a time, of any user
     uint64_t sum, mixed, one_way;
 } Ear;
 
 typedef struct {
     Ear *ear;
-    GstAppSrc *source;  // NULL: the mix
+    GstAppSrc *source;  // NULL for the mix
     uint64_t blocks;
     GstAudioInfo info;
     GstSegment segment;
@@ -171,7 +171,10 @@ int pc_run_talk(const char *mix, int users, uint64_t blocks) {
     gst_object_unref(end);
     gst_object_unref(pipeline);
     if (ear.one_way != users * blocks || ear.mixed < blocks) {
-        g_printerr("%" G_GUINT64_FORMAT " blocks of users came, %" G_GUINT64_FORMAT " of the mix\n", ear.one_way, ear.mixed);
+        g_printerr(
+            "expected %" G_GUINT64_FORMAT " blocks of users and %" G_GUINT64_FORMAT " of the mix, got %" G_GUINT64_FORMAT
+            " and %" G_GUINT64_FORMAT "\n",
+            users * blocks, blocks, ear.one_way, ear.mixed);
         failed = 1;
     }
     return failed;

@@ -46,7 +46,7 @@ static gboolean rotation_init(GstMeta *meta, gpointer parameters, GstBuffer *buf
     return TRUE;
 }
 
-// The program's own meta for rotation, as it would be without MediaGraph.
+// The program's own meta for rotation, which a program without MediaGraph would need.
 static const GstMetaInfo *rotation_info(void) {
     static const GstMetaInfo *info = NULL;
     if (g_once_init_enter(&info)) {

@@ -1,7 +1,7 @@
 #include "common.h"
 #include <gst/base/gstbasetransform.h>
 
-// An in-place filter that inverts luma: all of it, or the first byte of each plane.
+// An in-place filter that inverts all of luma, or the first byte of each plane.
 typedef struct {
     GstBaseTransform parent;
     GstVideoInfo info;
@@ -32,7 +32,8 @@ static GstFlowReturn transform_ip(GstBaseTransform *transform, GstBuffer *buffer
         return GST_FLOW_ERROR;
     uint64_t read = pc_read_metadata(buffer, &transform->segment);
     if (self->all_luma) {
-        // In locals: a byte that is written might be part of `frame`, and then no compiler uses vectors.
+        // Copied to locals: the compiler must assume that a written byte may be part of `frame`, and then doesn't
+        // vectorise.
         const gint width = GST_VIDEO_FRAME_WIDTH(&frame), height = GST_VIDEO_FRAME_HEIGHT(&frame);
         const gint stride = GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0);
         guint8 *row = GST_VIDEO_FRAME_PLANE_DATA(&frame, 0);
@@ -76,7 +77,7 @@ int pc_run_transform(const char *source, bool all_luma, PCProbe *probe) {
     return failed;
 }
 
-// Looks at each frame and lets it pass: it maps for reading, and writes nothing.
+// A filter in pass-through that maps each frame for reading, and writes nothing.
 typedef struct {
     GstBaseTransform parent;
     GstVideoInfo info;
@@ -104,7 +105,7 @@ static GstFlowReturn observe(GstBaseTransform *transform, GstBuffer *buffer) {
 static void plain_observer_class_init(PlainObserverClass *klass) {
     GstElementClass *element = (GstElementClass *)klass;
     GstBaseTransformClass *transform = (GstBaseTransformClass *)klass;
-    gst_element_class_set_static_metadata(element, "Plain C", "Filter/Analyzer/Video", "Looks", "MediaGraph");
+    gst_element_class_set_static_metadata(element, "Plain C", "Filter/Analyzer/Video", "Reads frames", "MediaGraph");
     gst_element_class_add_static_pad_template(element, &sink_template);
     gst_element_class_add_static_pad_template(element, &src_template);
     transform->set_caps = observer_set_caps;

@@ -1,11 +1,11 @@
 #pragma once
 #include <gst/gst.h>
 
-// What reading a class's properties needs of GObject's cast macros, which Swift can't import.
+// Introspection of element classes. Uses GObject's cast macros, which Swift can't import.
 
 G_BEGIN_DECLS
 
-/// What a property's values are, as far as text that describes them is concerned.
+/// The kind of a property's values, for describing them.
 typedef enum {
     CGST_VALUE_OTHER,
     CGST_VALUE_BOOLEAN,
@@ -21,23 +21,26 @@ typedef enum {
     CGST_VALUE_ELEMENT,
 } CGstValueKind;
 
+/// Returns the kind of a property's values.
 CGstValueKind cgst_param_spec_kind(GParamSpec *spec);
 
-/// The limits of a numeric property, written as text for the caller to free; FALSE for a property without limits.
+/// Gets the limits of a numeric property as text, which the caller frees with g_free. Returns FALSE for a property
+/// without limits.
 gboolean cgst_param_spec_range(GParamSpec *spec, char **minimum, char **maximum);
 
-/// Whether `value` lies within a numeric property's limits; TRUE for a property without limits. GObject's own
-/// validation isn't asked: an element's property may leave it to the element.
+/// Returns whether `value` is within a numeric property's limits; TRUE for a property without limits. Doesn't use
+/// GObject's own validation, which a property may leave to its element.
 gboolean cgst_param_spec_is_in_range(GParamSpec *spec, const GValue *value);
 
-/// What the elements of an array property must be; NULL when it isn't an array, or takes any.
+/// Returns the specification of an array property's elements; NULL if the property isn't an array or accepts any
+/// elements.
 GParamSpec *cgst_param_spec_element(GParamSpec *spec);
 
-/// The GType of the pads that a template makes (GST_PAD_TEMPLATE_GTYPE).
+/// Returns the GType of the pads that a template creates (GST_PAD_TEMPLATE_GTYPE).
 GType cgst_pad_template_type(GstPadTemplate *template_);
 
-/// Calls gst_element_factory_find and loads the plugin; the type is 0 when there is no such factory (`exists` is
-/// FALSE) or when its plugin can't be loaded (`exists` is TRUE).
+/// Finds an element factory, loads its plugin, and returns the element's type. Returns 0 if there is no such factory
+/// (`exists` is FALSE), or if its plugin can't be loaded (`exists` is TRUE).
 GType cgst_element_factory_type(const char *name, gboolean *exists);
 
 /// GST_PARAM_CONTROLLABLE.

@@ -3,11 +3,12 @@
 
 G_BEGIN_DECLS
 
-// memfd_create and seals are GNU's, and Swift's Glibc doesn't have them.
+// memfd_create and file seals are GNU extensions, which Swift's Glibc module lacks.
 
-/// A file without a name, of this size for ever: it can neither shrink nor grow. -1 when it can't be had.
+/// Creates an anonymous file that can neither shrink nor grow. Returns its descriptor, or -1 on failure.
 int cgst_shared_memory_new(gsize size);
-/// Whether a file that came from elsewhere has at least this size and can't shrink, so that reading it can't fail.
+/// Returns whether a file from another process has at least this size and can't shrink, so that reading its mapping
+/// can't raise SIGBUS.
 gboolean cgst_shared_memory_is_safe(int descriptor, gsize size);
 
 G_END_DECLS

@@ -1,36 +1,47 @@
 import CGStreamer
 
-/// Who gets what an `appsink` receives. Every call is on the streaming thread, one at a time, in stream order.
+/// Receives what arrives at an `appsink`. The methods are called on the streaming thread, one at a time, in stream
+/// order.
 ///
-/// A class, not a protocol: a call through an existential takes 60 instructions more for each frame, for its references.
+/// A class rather than a protocol: a call through an existential costs 60 more instructions per frame, to count
+/// references.
 ///
-/// `@unchecked Sendable`: it has no state of its own; a subclass says what guards its.
+/// `@unchecked Sendable`: this class has no state; a subclass says what protects its own.
 open class AppSinkDelegate: @unchecked Sendable {
+    /// Creates a delegate that accepts everything and does nothing.
     public init() {}
+
+    /// Called for each sample, on the streaming thread. Returns what upstream gets as the result of its push: `.ok`
+    /// continues the stream. Does nothing by default, and returns `.ok`.
     open func received(_ sample: borrowing Sample) -> FlowReturn { .ok }
+
+    /// Called for each serialized event, on the streaming thread. Does nothing by default.
     open func received(_ event: StreamEvent) {}
+
+    /// Called when the stream has ended, on the streaming thread. Does nothing by default.
     open func reachedEndOfStream() {}
 }
 
-/// GStreamer's `appsink`.
-public final class AppSink: Element, @unchecked Sendable {
+/// An `appsink` element.
+package final class AppSink: Element, @unchecked Sendable {
     private var sink: UnsafeMutablePointer<GstAppSink> { raw.assumingMemoryBound(to: GstAppSink.self) }
 
-    /// `nil` when the app plugin of gst-plugins-base isn't there.
-    public init?(name: String? = nil) {
+    /// Creates an `appsink`; `nil` if the `app` plugin of gst-plugins-base isn't installed.
+    package init?(name: String? = nil) {
         GStreamerRuntime.initialize()
         guard let raw = gst_element_factory_make("appsink", name) else { return nil }
         super.init(taking: raw)
     }
 
-    /// Wraps an appsink that exists.
-    public init?(_ element: Element) {
+    /// Wraps an existing `appsink`; `nil` for any other element.
+    package init?(_ element: Element) {
         guard element.typeName == "GstAppSink" else { return nil }
         super.init(retaining: element.raw)
     }
 
-    /// Sends everything to `delegate`, which the appsink keeps. Set before data flows.
-    public func setDelegate(_ delegate: AppSinkDelegate) {
+    /// Passes samples, events and the end of the stream to `delegate`, which the appsink retains. Call it before data
+    /// flows.
+    package func setDelegate(_ delegate: AppSinkDelegate) {
         var callbacks = GstAppSinkCallbacks()
         callbacks.new_sample = { sink, context in
             guard let sample = gst_app_sink_pull_sample(sink) else { return GST_FLOW_EOS }
@@ -39,8 +50,8 @@ public final class AppSink: Element, @unchecked Sendable {
             }
         }
         callbacks.new_event = { sink, context in
-            // Taking them off the queue keeps events from piling up while no buffer comes. Each time all of them: GStreamer 1.22
-            // queues a CAPS event twice. 0: the sink goes on with the event.
+            // Empty the queue: otherwise events would pile up while no buffer arrives. Take all of them each time,
+            // because GStreamer 1.22 queues a CAPS event twice. Returning 0 lets the sink handle the event too.
             while let object = gst_app_sink_try_pull_object(sink, 0) {
                 defer { gst_mini_object_unref(object) }
                 guard object.pointee.type == gst_event_get_type(),
@@ -57,23 +68,24 @@ public final class AppSink: Element, @unchecked Sendable {
         gst_app_sink_set_callbacks(sink, &callbacks, retained) { Unmanaged<AppSinkDelegate>.fromOpaque($0!).release() }
     }
 
-    /// Lets the delegate go; for a delegate that holds the appsink. Not while data flows.
-    public func removeDelegate() {
+    /// Releases the delegate, to break the cycle if it retains the appsink. Don't call it while data flows.
+    package func removeDelegate() {
         var none = GstAppSinkCallbacks()
         gst_app_sink_set_callbacks(sink, &none, nil, nil)
     }
 
-    /// Waits for the next sample; `nil` when none came in time, or none will. For an appsink without a delegate, on a thread
-    /// that may wait.
-    public func pull(timeout: ClockTime) -> Sample? {
+    /// Waits for the next sample; `nil` if none arrives in time, or if the stream has ended. For an appsink without a
+    /// delegate, on a thread that may block.
+    package func pull(timeout: ClockTime) -> Sample? {
         gst_app_sink_try_pull_sample(sink, GstClockTime(timeout.nanoseconds)).map { Sample(taking: $0) }
     }
 
-    /// For a delegate, while it has a sample: `body` runs without the lock that the sink's changes of state need, and the sample
-    /// counts as the one that a sink has in PAUSED. False when a flush or a stop has come meanwhile.
+    /// Runs `body` without the preroll lock, which the sink's state changes need. Meanwhile the current sample counts
+    /// as the one that the sink has prerolled with. A delegate calls it from `received(_:)`. Returns false if a flush
+    /// or a stop has begun meanwhile.
     ///
-    /// Not `gst_base_sink_wait_preroll`: it goes on at a change to PLAYING, which may have been before.
-    public func leavePrerollLock(_ body: () -> Void) -> Bool {
+    /// `gst_base_sink_wait_preroll` doesn't fit: it returns at a change to PLAYING, which may have happened before.
+    package func leavePrerollLock(_ body: () -> Void) -> Bool {
         let sink = raw.assumingMemoryBound(to: GstBaseSink.self)
         sink.pointee.have_preroll = 1
         g_mutex_unlock(&sink.pointee.preroll_lock)
@@ -83,44 +95,49 @@ public final class AppSink: Element, @unchecked Sendable {
         return sink.pointee.flushing == 0
     }
 
-    /// All there was has been pulled.
-    public var hasEnded: Bool { gst_app_sink_is_eos(sink) != 0 }
+    /// Whether the stream has ended and all its samples have been pulled.
+    package var hasEnded: Bool { gst_app_sink_is_eos(sink) != 0 }
 
-    /// What it accepts, in order of preference.
-    public func setCaps(_ caps: Caps) { gst_app_sink_set_caps(sink, caps.raw) }
+    /// Sets the caps that the sink accepts, in order of preference.
+    package func setCaps(_ caps: Caps) { gst_app_sink_set_caps(sink, caps.raw) }
 
-    /// How long rendering takes: part of the latency that a sink asks live sources to make up for.
-    public func setProcessingDeadline(_ time: ClockTime) {
+    /// Sets how long rendering a buffer may take. The sink adds this time to the latency of a live pipeline.
+    package func setProcessingDeadline(_ time: ClockTime) {
         gst_base_sink_set_processing_deadline(
             raw.assumingMemoryBound(to: GstBaseSink.self), GstClockTime(time.nanoseconds))
     }
 
-    /// Whether the last buffer is kept until the next one is done, for whoever asks for `last-sample`.
-    public func keepsLastSample(_ on: Bool) {
+    /// Sets whether the sink keeps the last buffer until the next one, for its property `last-sample`.
+    package func setKeepsLastSample(_ on: Bool) {
         gst_base_sink_set_last_sample_enabled(raw.assumingMemoryBound(to: GstBaseSink.self), on ? 1 : 0)
     }
 
-    /// Whether PAUSED waits for a first buffer.
-    public func setPrerolls(_ on: Bool) {
+    /// Sets whether the change to PAUSED waits for a first buffer.
+    package func setPrerolls(_ on: Bool) {
         gst_base_sink_set_async_enabled(raw.assumingMemoryBound(to: GstBaseSink.self), on ? 1 : 0)
     }
 
-    /// Whether buffers wait for their time on the clock.
-    public func setSynchronized(_ on: Bool) {
+    /// Sets whether buffers wait for their time on the clock.
+    package func setSynchronized(_ on: Bool) {
         gst_base_sink_set_sync(raw.assumingMemoryBound(to: GstBaseSink.self), on ? 1 : 0)
     }
 }
 
-/// Serialised downstream events that a receiver may care for.
+/// A serialized event that travels downstream.
 public enum StreamEvent: Sendable {
+    /// A stream begins.
     case streamStart(StreamStart)
+    /// The format of the buffers that follow.
     case caps(Caps)
+    /// The segment to which the timestamps that follow belong.
     case segment
+    /// A stretch of time without data; the duration is `nil` if unknown.
     case gap(timestamp: ClockTime?, duration: ClockTime?)
-    /// Tags that say how the pictures lie.
+    /// A tag that gives the orientation of the pictures.
     case orientation(OrientationTag)
     /// A custom event's structure.
     case custom(Structure)
+    /// Any other serialized event.
     case other
 
     init?(_ event: UnsafeMutablePointer<GstEvent>) {

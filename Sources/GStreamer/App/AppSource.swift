@@ -1,29 +1,30 @@
 import CGStreamer
 
-/// A stock `appsrc` of a graph, as it is set up there.
-public final class AppSource: Element, @unchecked Sendable {
+/// An `appsrc` element of a graph, with the settings that the graph's description gives it.
+package final class AppSource: Element, @unchecked Sendable {
     private var source: UnsafeMutablePointer<GstAppSrc> { raw.assumingMemoryBound(to: GstAppSrc.self) }
     private var base: BaseSource { BaseSource(raw.assumingMemoryBound(to: GstBaseSrc.self)) }
 
-    /// `nil` for any other element.
-    public init?(wrapping element: Element) {
+    /// Wraps an existing `appsrc`; `nil` for any other element.
+    package init?(wrapping element: Element) {
         guard element.typeName == "GstAppSrc" else { return nil }
         super.init(retaining: element.raw)
     }
 
-    /// Queues a buffer. Any thread; waits for room only where the element has `block=true`, and until it leaves PAUSED.
+    /// Queues a buffer, on any thread. If the element has `block=true`, it waits while the queue is full, at most until
+    /// the element leaves PAUSED.
     @discardableResult
-    public func push(_ buffer: consuming Buffer) -> FlowReturn {
+    package func push(_ buffer: consuming Buffer) -> FlowReturn {
         FlowReturn(gst_app_src_push_buffer(source, buffer.take()))
     }
 
-    /// End of stream behind the buffers pushed so far.
+    /// Queues the end of the stream behind the buffers pushed so far.
     @discardableResult
-    public func endOfStream() -> FlowReturn { FlowReturn(gst_app_src_end_of_stream(source)) }
+    package func endOfStream() -> FlowReturn { FlowReturn(gst_app_src_end_of_stream(source)) }
 
-    /// Calls `feed` on the streaming thread whenever nothing is queued. It may wait until there is a buffer, push that and
-    /// return; without one it returns when the stream stops. Set before data flows.
-    public func onNeedData(_ feed: @escaping @Sendable () -> Void) {
+    /// Calls `feed` on the streaming thread whenever the queue is empty. `feed` may block until it has a buffer to
+    /// push; if it gets none, it returns when the stream stops. Call this before data flows.
+    package func onNeedData(_ feed: @escaping @Sendable () -> Void) {
         var callbacks = GstAppSrcCallbacks()
         callbacks.need_data = { _, _, context in
             Unmanaged<Feed>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.body() }
@@ -32,8 +33,8 @@ public final class AppSource: Element, @unchecked Sendable {
         gst_app_src_set_callbacks(source, &callbacks, feed) { Unmanaged<Feed>.fromOpaque($0!).release() }
     }
 
-    /// Lets the feed go. Not while data flows.
-    public func removeFeed() {
+    /// Releases the closure that `onNeedData(_:)` has set. Don't call it while data flows.
+    package func removeFeed() {
         var none = GstAppSrcCallbacks()
         gst_app_src_set_callbacks(source, &none, nil, nil)
     }
@@ -43,24 +44,30 @@ public final class AppSource: Element, @unchecked Sendable {
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }
     }
 
-    /// What its `caps` say; `nil` where they say nothing.
-    public var caps: Caps? { gst_app_src_get_caps(source).map(Caps.init(taking:)) }
+    /// The element's property `caps`; `nil` if it isn't set.
+    package var caps: Caps? { gst_app_src_get_caps(source).map(Caps.init(taking:)) }
 
-    /// What its `caps` are to say; downstream hears of them with the next buffer.
-    public func describe(_ caps: Caps) { gst_app_src_set_caps(source, caps.raw) }
+    /// Sets the element's property `caps`. They are sent downstream before the next buffer.
+    package func describe(_ caps: Caps) { gst_app_src_set_caps(source, caps.raw) }
 
-    // MARK: From the feed
+    // MARK: Called from the feed closure
 
-    /// The caps of the buffers that follow: downstream has them at once.
+    /// Sends `caps` downstream at once, for the buffers that follow.
     ///
-    /// Where `caps` said something they say this from now on, or the next negotiation would announce that again. Where they
-    /// said nothing they stay so: they can't be taken back (GStreamer 1.22 ends the process at the next buffer).
-    public func setCaps(_ caps: Caps) {
+    /// If the property `caps` is set, it is replaced as well: otherwise the next negotiation would send the old caps
+    /// again. If it isn't set, it stays unset, because it can't be unset later (GStreamer 1.22 ends the process at the
+    /// next buffer).
+    package func setCaps(_ caps: Caps) {
         if self.caps != nil { describe(caps) }
         base.setCaps(caps)
     }
 
-    public func downstreamAccepts(_ caps: Caps) -> Bool { base.downstreamAccepts(caps) }
-    public func pushSegment() { base.pushSegment() }
-    public func pushSticky(_ structure: Structure) { base.pushSticky(structure) }
+    /// Whether downstream accepts these caps.
+    package func downstreamAccepts(_ caps: Caps) -> Bool { base.downstreamAccepts(caps) }
+
+    /// Sends the source's segment downstream.
+    package func pushSegment() { base.pushSegment() }
+
+    /// Sends a sticky custom event downstream.
+    package func pushSticky(_ structure: Structure) { base.pushSticky(structure) }
 }

@@ -1,6 +1,6 @@
 import CGStreamer
 
-/// The beginning of a stream (a STREAM_START event): it says which stream it is.
+/// A STREAM_START event: the beginning of a stream, with the stream's ID.
 ///
 /// `@unchecked Sendable`: events are immutable while shared.
 public final class StreamStart: @unchecked Sendable {
@@ -10,8 +10,8 @@ public final class StreamStart: @unchecked Sendable {
 
     deinit { gst_event_unref(raw) }
 
-    /// The stream's ID: the same for the same stream, unique among all.
-    public var id: String {
+    /// The stream's ID, unique among all streams.
+    package var id: String {
         var id: UnsafePointer<CChar>?
         gst_event_parse_stream_start(raw, &id)
         return id.map { String(cString: $0) } ?? ""

@@ -1,23 +1,25 @@
 import CGStreamer
 
-/// One of GStreamer's device providers: V4L2's, PulseAudio's, ALSA's, PipeWire's. There is one of each in a process.
+/// A device provider of GStreamer (`GstDeviceProvider`), such as those of V4L2, PulseAudio, ALSA and PipeWire. A
+/// process has one instance of each.
 ///
-/// Each asks a server or drivers, and waits for them: never in a Swift task. `GstDeviceMonitor` asks one behind the other, so
-/// that one that hangs holds up all; here each may be asked on a thread of its own.
-public final class DeviceProvider: ObjectReference, @unchecked Sendable {
-    // `@unchecked Sendable`: as its superclass; the provider locks.
+/// A provider waits for the answers of a server or of drivers, so never call it in a Swift task. `GstDeviceMonitor`
+/// asks all providers in turn, and one that hangs blocks the others; with this class, each provider can have its own
+/// thread.
+package final class DeviceProvider: ObjectReference, @unchecked Sendable {
+    // `@unchecked Sendable`: like the superclass; a `GstDeviceProvider` has its own locks.
     private var provider: UnsafeMutablePointer<GstDeviceProvider> {
         raw.assumingMemoryBound(to: GstDeviceProvider.self)
     }
 
-    /// What the registry says of one that is installed.
-    public struct Factory: Sendable {
-        /// `pulsedeviceprovider`
-        public let name: String
-        /// For people: `PulseAudio Device Provider`.
-        public let longName: String
-        /// It knows of microphones or speakers, and of cameras.
-        public let knowsAudio, knowsVideo: Bool
+    /// An installed provider, as GStreamer's registry describes it.
+    package struct Factory: Sendable {
+        /// The factory's name, such as `pulsedeviceprovider`.
+        package let name: String
+        /// The name that people read, such as `PulseAudio Device Provider`.
+        package let longName: String
+        /// Whether the provider finds microphones or speakers, and whether it finds cameras.
+        package let knowsAudio, knowsVideo: Bool
 
         fileprivate init(_ feature: UnsafeMutableRawPointer) {
             let factory = OpaquePointer(feature)
@@ -27,8 +29,8 @@ public final class DeviceProvider: ObjectReference, @unchecked Sendable {
             knowsVideo = gst_device_provider_factory_has_classes(factory, "Video/Source") != 0
         }
 
-        /// Those of cameras and sound, the most preferred first.
-        public static var all: [Factory] {
+        /// The factories of all providers that find cameras, microphones or speakers, by rank, highest first.
+        package static var all: [Factory] {
             GStreamerRuntime.initialize()
             let list = gst_device_provider_factory_list_get_device_providers(GST_RANK_MARGINAL)
             defer { gst_plugin_feature_list_free(list) }
@@ -42,27 +44,30 @@ public final class DeviceProvider: ObjectReference, @unchecked Sendable {
         }
     }
 
-    /// Loads its plugin; `nil` where that can't be.
+    /// Returns the provider of a factory, and loads its plugin; `nil` if the plugin can't be loaded.
     ///
-    /// - Parameter factoryName: ``Factory/name``.
-    public init?(factory factoryName: String) {
+    /// - Parameter factoryName: the ``Factory/name``.
+    package init?(factory factoryName: String) {
         guard let provider = gst_device_provider_factory_get_by_name(factoryName) else { return nil }
         super.init(taking: UnsafeMutableRawPointer(provider))
     }
 
-    /// Whether it hears of what comes and goes once it is started. One that doesn't looks each time that it is asked.
-    public var watches: Bool { gst_device_provider_can_monitor(provider) != 0 }
+    /// Whether a started provider notices that devices appear and disappear. Other providers probe each time that they
+    /// are asked.
+    package var watches: Bool { gst_device_provider_can_monitor(provider) != 0 }
 
-    /// It begins to look. Starts are counted. False where it can't: there is no such server.
-    public func start() -> Bool { gst_device_provider_start(provider) != 0 }
+    /// Starts watching. Starts are counted, and each needs a `stop()`. False if the provider can't start, for example
+    /// because its server isn't running.
+    package func start() -> Bool { gst_device_provider_start(provider) != 0 }
 
-    /// Whether there have been more starts than stops.
-    public var isStarted: Bool { gst_device_provider_is_started(provider) != 0 }
+    /// Whether `start()` has been called more often than `stop()`.
+    package var isStarted: Bool { gst_device_provider_is_started(provider) != 0 }
 
-    public func stop() { gst_device_provider_stop(provider) }
+    /// Undoes one `start()`.
+    package func stop() { gst_device_provider_stop(provider) }
 
-    /// Those that are there now, in no order.
-    public var devices: [Device] {
+    /// The devices that are present now, in no particular order.
+    package var devices: [Device] {
         let list = gst_device_provider_get_devices(provider)
         defer { g_list_free(list) }
         var result: [Device] = []
@@ -74,15 +79,17 @@ public final class DeviceProvider: ObjectReference, @unchecked Sendable {
         return result
     }
 
-    /// The providers (``Factory/name``) whose devices it has too: a sound server those of ALSA. Known when it is started.
-    public var hiddenProviders: [String] {
+    /// The names (``Factory/name``) of the providers whose devices this one lists too: a sound server lists those of
+    /// ALSA. Known once the provider is started.
+    package var hiddenProviders: [String] {
         guard let names = gst_device_provider_get_hidden_providers(provider) else { return [] }
         defer { g_strfreev(names) }
         return (0..<Int(g_strv_length(names))).map { String(cString: names[$0]!) }
     }
 
-    /// `handler` runs on the provider's thread whenever a device has come, gone or changed. It replaces the one before.
-    public func onChange(_ handler: @escaping @Sendable () -> Void) {
+    /// Calls `handler` on the provider's thread whenever a device has appeared, disappeared or changed. Replaces the
+    /// previous handler.
+    package func onChange(_ handler: @escaping @Sendable () -> Void) {
         let bus = gst_device_provider_get_bus(provider)
         defer { gst_object_unref(bus) }
         gst_bus_set_sync_handler(

@@ -1,8 +1,9 @@
 import CGStreamer
 
 extension Caps {
-    /// The media types with their features, without fields: "video/x-raw, video/x-raw(memory:GLMemory)".
-    public var mediaTypes: [String] {
+    /// The media types with their features but without fields, such as "video/x-raw" and
+    /// "video/x-raw(memory:GLMemory)".
+    package var mediaTypes: [String] {
         if isAny { return ["anything"] }
         var types: [String] = []
         for index in 0..<UInt32(count) {
@@ -13,9 +14,11 @@ extension Caps {
         return types
     }
 
-    /// The fields that keep two caps of the same media type from having anything in common, with both sides' values,
-    /// for the pair of alternatives that comes closest; empty when no media type is the same.
-    public func conflicts(with other: Caps) -> [(field: String, values: String, otherValues: String)] {
+    /// Returns the fields for which two caps have no common value, with the values of both sides.
+    ///
+    /// Both caps can have several structures. The result is about the pair of structures with the same media type that
+    /// conflicts in the fewest fields; it is empty if the caps have no media type in common.
+    package func conflicts(with other: Caps) -> [(field: String, values: String, otherValues: String)] {
         var closest: [(field: String, values: String, otherValues: String)]?
         for index in 0..<UInt32(count) {
             for otherIndex in 0..<UInt32(other.count) where features(index) == other.features(otherIndex) {
@@ -27,7 +30,7 @@ extension Caps {
                 if closest == nil || conflicts.count < closest!.count {
                     closest = conflicts
                 } else if conflicts.map(\.field) == closest!.map(\.field) {
-                    // Another alternative that fails for the same reason: all that it would take belongs to the answer.
+                    // Another pair with the same conflicting fields: list its values too.
                     for index in conflicts.indices {
                         closest![index].values = Self.union(closest![index].values, conflicts[index].values)
                         closest![index].otherValues = Self.union(
@@ -39,11 +42,11 @@ extension Caps {
         return closest ?? []
     }
 
-    /// Two values, or lists of them, as one list without doubles.
+    /// Joins two values, or lists of values, to one list without duplicates.
     private static func union(_ a: String, _ b: String) -> String {
         func values(_ text: String) -> [String] {
             guard text.hasPrefix("{"), text.hasSuffix("}") else { return [text] }
-            // In a list each value has its type before it.
+            // In a list, GStreamer writes each value's type before the value.
             return text.dropFirst().dropLast().split(separator: ",").map {
                 String($0.drop { $0 == " " }).replacing(/^\([a-z]+\)/, with: "").replacing(" ", with: "")
             }
@@ -53,7 +56,7 @@ extension Caps {
         return all.count == 1 ? all[0] : "{ \(all.joined(separator: ", ")) }"
     }
 
-    /// The features of one alternative as text; `nil` for plain system memory.
+    /// The caps features of one structure as text; `nil` for plain system memory.
     private func features(_ index: UInt32) -> String? {
         guard let features = gst_caps_get_features(raw, index) else { return nil }
         let text = takeString(gst_caps_features_to_string(features))
@@ -67,7 +70,7 @@ extension Caps {
             let field = gst_structure_nth_field_name(mine, index)!
             guard let value = gst_structure_get_value(mine, field),
                 let otherValue = gst_structure_get_value(theirs, field),
-                // gst_value_can_intersect says yes to every list.
+                // gst_value_can_intersect returns true for every list.
                 gst_value_intersect(nil, value, otherValue) == 0
             else { return nil }
             return (
@@ -79,14 +82,14 @@ extension Caps {
 }
 
 extension Caps {
-    /// What either allows.
-    public func merged(with other: Caps) -> Caps {
+    /// Returns caps that allow what either of the two allows.
+    package func merged(with other: Caps) -> Caps {
         Caps(taking: gst_caps_merge(gst_caps_ref(raw), gst_caps_ref(other.raw)))
     }
 }
 
 extension Caps {
-    /// Caps from their text, checked first for what GStreamer misreads or complains about on the terminal.
+    /// Parses caps. Refuses text that GStreamer would misread, or would complain about on the terminal.
     package convenience init(checking text: String) throws(StructureTextError) {
         GStreamerRuntime.initialize()
         try StructureTextReader.checkCaps(text.utf8)

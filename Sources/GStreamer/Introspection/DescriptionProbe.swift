@@ -1,43 +1,46 @@
 import CGStreamer
 import CGStreamerShims
 
-/// Asks GStreamer's own parser and registry about a description or a part of one, and keeps nothing.
+/// Asks GStreamer's own parser and registry about a description or a part of one. Keeps nothing of the result.
 package enum DescriptionProbe {
-    /// What `gst_parse_launch_full` says against `text`; `nil` when it accepts it.
+    /// Returns the error that `gst_parse_launch_full` reports for `text`; `nil` if it accepts the text.
     ///
-    /// It makes every element and sets every property, as any parse does; no element leaves the NULL state. GStreamer
-    /// warns through GLib about values out of range or names used twice: the caller has refused those before.
+    /// Like any parse, this creates all elements and sets all properties; the elements stay in NULL. GStreamer warns
+    /// through GLib about values that are out of range and about names that are used twice, so the caller refuses those
+    /// first.
     package static func parse(_ text: String) -> GLibError? {
         GStreamerRuntime.initialize()
         var error: UnsafeMutablePointer<GError>?
         if let element = cgst_parse_launch(text, &error) {
-            // Sunk first: a floating reference given to unref alone would be legal, but hidden from the leaks tracer.
+            // Sink the floating reference first: the leaks tracer doesn't see an element that is only unreferenced.
             gst_object_unref(gst_object_ref_sink(element))
         }
         return error.map { GLibError(taking: $0) }
     }
 
-    /// Whether GStreamer takes `uri` for one, as opposed to a path.
+    /// Whether GStreamer regards `uri` as a URI rather than a path.
     package static func isURI(_ uri: String) -> Bool { gst_uri_is_valid(uri) != 0 }
 
-    /// The scheme of a URI.
+    /// Returns the scheme of a URI; `nil` if it has none.
     package static func uriProtocol(_ uri: String) -> String? { takeString(gst_uri_get_protocol(uri)) }
 
-    /// Whether some element reads from (or writes to) URIs of this protocol.
+    /// Whether an installed element can read from URIs with this scheme, or write to them if `direction` is `.sink`.
     package static func isSupported(protocol name: String, direction: Pad.Direction) -> Bool {
         GStreamerRuntime.initialize()
         return gst_uri_protocol_is_supported(direction == .sink ? GST_URI_SINK : GST_URI_SRC, name) != 0
     }
 
-    /// What `path` (`child::property`) means to a new element of this factory.
+    /// What a path `child::property` means for a new element of a factory.
     package enum ChildProperty: Sendable {
+        /// The child exists and has this property.
         case property(PropertyInfo)
-        /// The child is there and has no such property.
+        /// The child exists but has no such property. `known` lists those it has.
         case noSuchProperty(childType: String, known: [String])
-        /// No such child yet; the value waits for one of that name.
+        /// The element has no such child yet. GStreamer sets the value when a child with that name is added.
         case noChild
     }
 
+    /// Looks up a path `child::property`. Creates an element, because only an instance has children.
     package static func childProperty(_ path: String, of factory: ElementFactoryInfo) -> ChildProperty {
         guard factory.isChildProxy, let separator = path.lastRange(of: "::"),
             let element = Element(factory: factory.name)

@@ -1,22 +1,25 @@
 import CGStreamer
 import CGStreamerShims
 
-/// What the registry and an element's class say about it, without making one (except where a member says so).
-public struct ElementFactoryInfo: Sendable, Hashable {
+/// An element factory, as GStreamer's registry and the element's class describe it. No element is created, except where
+/// a member says so.
+package struct ElementFactoryInfo: Sendable, Hashable {
     /// The factory's name, as written in a description.
-    public let name: String
+    package let name: String
+    /// The type of the elements that the factory creates.
     package let type: GType
 
-    /// Whether the registry knows the name, and the element's class.
-    public enum Lookup: Sendable, Hashable {
+    /// The result of looking up a factory by its name.
+    package enum Lookup: Sendable, Hashable {
         case found(ElementFactoryInfo)
-        /// The registry lists it, but its plugin can't be loaded: a library that it needs is missing, say.
+        /// The registry lists the factory, but its plugin can't be loaded, for example because a library is missing.
         case notLoadable
+        /// The registry has no factory with this name.
         case unknown
     }
 
-    /// Looks `name` up and loads its plugin. Any thread; costs what loading the plugin costs, the first time.
-    public static func lookUp(_ name: String) -> Lookup {
+    /// Looks up a factory and loads its plugin, which can take a while the first time. Call it from any thread.
+    package static func lookUp(_ name: String) -> Lookup {
         GStreamerRuntime.initialize()
         var exists: gboolean = 0
         let type = cgst_element_factory_type(name, &exists)
@@ -24,13 +27,13 @@ public struct ElementFactoryInfo: Sendable, Hashable {
         return exists != 0 ? .notLoadable : .unknown
     }
 
-    /// The factory with this name; `nil` when there is none or its plugin can't be loaded.
-    public static func find(_ name: String) -> ElementFactoryInfo? {
+    /// Returns the factory with this name; `nil` if there is none or its plugin can't be loaded.
+    package static func find(_ name: String) -> ElementFactoryInfo? {
         if case .found(let info) = lookUp(name) { info } else { nil }
     }
 
     /// The names of all element factories that this process knows, sorted.
-    public static var allNames: [String] {
+    package static var allNames: [String] {
         GStreamerRuntime.initialize()
         let list = gst_registry_get_feature_list(gst_registry_get(), cgst_type_element_factory())
         defer { gst_plugin_feature_list_free(list) }
@@ -44,17 +47,18 @@ public struct ElementFactoryInfo: Sendable, Hashable {
         return names.sorted()
     }
 
-    /// Has elements that choose others by rank, such as `autovideosink`, leave this one out, in this process. Whoever names it
-    /// gets it all the same. Nothing happens where there is no such factory.
-    public static func rankOut(_ name: String) {
+    /// Sets a factory's rank to none in this process, so that elements that choose others by rank, such as
+    /// `autovideosink`, ignore it. It can still be created by name. Does nothing if there is no such factory.
+    package static func clearRank(_ name: String) {
         GStreamerRuntime.initialize()
         guard let factory = gst_element_factory_find(name) else { return }
         defer { gst_object_unref(UnsafeMutableRawPointer(factory)) }
         gst_plugin_feature_set_rank(factory, UInt32(GST_RANK_NONE.rawValue))
     }
 
-    /// What elements that choose others go by, the highest first; 0 for none. `nil` where there is no such factory.
-    public static func rank(of name: String) -> UInt32? {
+    /// Returns a factory's rank: elements that choose others prefer the highest, and ignore those with 0. `nil` if
+    /// there is no such factory.
+    package static func rank(of name: String) -> UInt32? {
         GStreamerRuntime.initialize()
         guard let factory = gst_element_factory_find(name) else { return nil }
         defer { gst_object_unref(UnsafeMutableRawPointer(factory)) }
@@ -62,25 +66,30 @@ public struct ElementFactoryInfo: Sendable, Hashable {
     }
 
     /// The name of the element's GType.
-    public var typeName: String { String(cString: g_type_name(type)) }
+    package var typeName: String { String(cString: g_type_name(type)) }
 
-    /// What GStreamer calls an element of this class that was given no name, without the number at its end.
-    public var defaultNamePrefix: String {
+    /// The name that GStreamer gives to an element without a name of its own, up to the number at the end.
+    package var defaultNamePrefix: String {
         let name = typeName.hasPrefix("Gst") ? String(typeName.dropFirst(3)) : typeName
-        // "queue2" with its number would read as the third "queue", so GStreamer writes "queue2-0".
+        // GStreamer writes "queue2-0", because "queue20" would look like the name of a "queue".
         return name.lowercased() + (name.last?.isNumber == true ? "-" : "")
     }
 
-    public var isBin: Bool { g_type_is_a(type, gst_bin_get_type()) != 0 }
-    /// Whether `child::property=value` means something to it.
-    public var isChildProxy: Bool { g_type_is_a(type, gst_child_proxy_get_type()) != 0 }
-    public var isPreset: Bool { g_type_is_a(type, gst_preset_get_type()) != 0 }
+    /// Whether the elements are bins.
+    package var isBin: Bool { g_type_is_a(type, gst_bin_get_type()) != 0 }
+    /// Whether the elements understand `child::property=value` (`GstChildProxy`).
+    package var isChildProxy: Bool { g_type_is_a(type, gst_child_proxy_get_type()) != 0 }
+    /// Whether the elements can load presets (`GstPreset`).
+    package var isPreset: Bool { g_type_is_a(type, gst_preset_get_type()) != 0 }
 
-    /// The factory's own words: what it is, "Source/Video", what it does, and who wrote it.
-    public var longName: String { metadata("long-name") }
-    public var classification: String { metadata("klass") }
-    public var summary: String { metadata("description") }
-    public var author: String { metadata("author") }
+    /// The element's full name, such as "Video test source".
+    package var longName: String { metadata("long-name") }
+    /// The element's classification, such as "Source/Video".
+    package var classification: String { metadata("klass") }
+    /// A sentence about what the element does.
+    package var summary: String { metadata("description") }
+    /// The element's authors.
+    package var author: String { metadata("author") }
 
     private func metadata(_ key: String) -> String {
         guard let factory = gst_element_factory_find(name) else { return "" }
@@ -88,8 +97,9 @@ public struct ElementFactoryInfo: Sendable, Hashable {
         return gst_element_factory_get_metadata(factory, key).map { String(cString: $0) } ?? ""
     }
 
-    /// The element messages that it posts on the bus, where its class documents them: name and fields.
-    public var messages: [(name: String, text: String)] {
+    /// The element messages that the element posts on the bus, by name, with a text about their fields. Empty unless
+    /// the class documents them.
+    package var messages: [(name: String, text: String)] {
         guard let factory = gst_element_factory_find(name) else { return [] }
         defer { gst_object_unref(UnsafeMutableRawPointer(factory)) }
         guard let keys = gst_element_factory_get_metadata_keys(factory) else { return [] }
@@ -105,15 +115,15 @@ public struct ElementFactoryInfo: Sendable, Hashable {
         }
     }
 
-    /// The plugin that it comes from; `nil` for one registered by the program itself.
-    public var pluginName: String? {
+    /// The name of the plugin that registered the factory; `nil` if the program itself did.
+    package var pluginName: String? {
         guard let factory = gst_element_factory_find(name) else { return nil }
         defer { gst_object_unref(UnsafeMutableRawPointer(factory)) }
         return gst_plugin_feature_get_plugin_name(factory).map { String(cString: $0) }
     }
 
-    /// The pads that it has, may get while it runs, or gives on request.
-    public var padTemplates: [PadTemplateInfo] {
+    /// The templates of the element's pads: always, sometimes and request pads.
+    package var padTemplates: [PadTemplateInfo] {
         ClassReference(type).map { klass in
             var result: [PadTemplateInfo] = []
             var node = gst_element_class_get_pad_template_list(klass.assumingMemoryBound(to: GstElementClass.self))
@@ -125,13 +135,15 @@ public struct ElementFactoryInfo: Sendable, Hashable {
         }
     }
 
-    public var properties: [PropertyInfo] { PropertyInfo.all(of: type) }
+    /// All properties of the element, sorted by name.
+    package var properties: [PropertyInfo] { PropertyInfo.all(of: type) }
 
-    /// The property with this name, found as a description finds it (`is_live` is `is-live`).
-    public func property(_ name: String) -> PropertyInfo? { PropertyInfo.find(name, of: type) }
+    /// Returns the property with this name, by the rules of a description (`is_live` is `is-live`); `nil` if there is
+    /// none.
+    package func property(_ name: String) -> PropertyInfo? { PropertyInfo.find(name, of: type) }
 
-    /// The presets that can be loaded into it. Makes an element, because only an instance can tell.
-    public var presetNames: [String] {
+    /// The names of the presets that the element can load. Creates an element, because only an instance knows them.
+    package var presetNames: [String] {
         guard isPreset, let element = Element(factory: name) else { return [] }
         guard let names = gst_preset_get_preset_names(OpaquePointer(element.raw)) else { return [] }
         defer { g_strfreev(names) }
@@ -145,14 +157,15 @@ public struct ElementFactoryInfo: Sendable, Hashable {
     }
 }
 
-/// Borrows a GObject class by its type.
+/// Gives access to the GObject class of a type.
 struct ClassReference {
     let type: GType
 
     init(_ type: GType) { self.type = type }
 
+    /// Calls `body` with the class, which is valid during the call, and returns the result of `body`.
     func map<R>(_ body: (UnsafeMutableRawPointer) -> R) -> R {
-        // A class of a type that this process has instances of, or could have: GObject makes it on demand.
+        // Never `NULL`: the type is registered and classed, and GObject creates the class on demand.
         let klass = g_type_class_ref(type)!
         defer { g_type_class_unref(klass) }
         return body(klass)

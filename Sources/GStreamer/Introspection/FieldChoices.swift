@@ -1,8 +1,9 @@
 import CGStreamer
 
 extension Structure {
-    /// What a field of caps allows of whole numbers: a value, a list or a range, as ranges.
-    public func integers(_ field: String) -> [ClosedRange<Int>] {
+    /// Returns the integers that a field of caps allows, as ranges. The field can be a value, a range, or a list of
+    /// both.
+    package func integers(_ field: String) -> [ClosedRange<Int>] {
         values(field).compactMap { value in
             let type = value.pointee.g_type
             if type == Int32.gtype {
@@ -14,8 +15,8 @@ extension Structure {
         }
     }
 
-    /// The same of fractions.
-    public func fractions(_ field: String) -> [ClosedRange<Double>] {
+    /// Returns the fractions that a field of caps allows, as ranges of decimal numbers.
+    package func fractions(_ field: String) -> [ClosedRange<Double>] {
         func number(_ value: UnsafePointer<GValue>) -> Double {
             Double(gst_value_get_fraction_numerator(value))
                 / Double(max(1, gst_value_get_fraction_denominator(value)))
@@ -30,8 +31,8 @@ extension Structure {
         }
     }
 
-    /// The same of fractions, exactly: from the least to the greatest.
-    public func exactFractions(_ field: String) -> [(least: Fraction, greatest: Fraction)] {
+    /// Returns the fractions that a field of caps allows, as ranges of exact values.
+    package func exactFractions(_ field: String) -> [(least: Fraction, greatest: Fraction)] {
         func fraction(_ value: UnsafePointer<GValue>) -> Fraction {
             Fraction(gst_value_get_fraction_numerator(value), gst_value_get_fraction_denominator(value))
         }
@@ -45,14 +46,14 @@ extension Structure {
         }
     }
 
-    /// The same of text: the names in a list, or the one there is.
-    public func names(_ field: String) -> [String] {
+    /// Returns the strings that a field of caps allows: the members of a list, or a single value.
+    package func names(_ field: String) -> [String] {
         values(field).compactMap { value in
             value.pointee.g_type == String.gtype ? g_value_get_string(value).map { String(cString: $0) } : nil
         }
     }
 
-    /// The members of a list, or the value itself.
+    /// Returns the members of a field that is a list, or the field's single value.
     private func values(_ field: String) -> [UnsafePointer<GValue>] {
         guard let value = gst_structure_get_value(raw, field) else { return [] }
         guard value.pointee.g_type == gst_value_list_get_type() else { return [value] }

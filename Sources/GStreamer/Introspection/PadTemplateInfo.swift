@@ -1,24 +1,30 @@
 import CGStreamer
 import CGStreamerShims
 
-/// A kind of pad that an element has, may get or gives.
-public struct PadTemplateInfo: Sendable, Hashable {
-    /// When the pad is there.
-    public enum Presence: String, Sendable {
+/// A pad template of an element (`GstPadTemplate`).
+package struct PadTemplateInfo: Sendable, Hashable {
+    /// When a pad of the template exists.
+    package enum Presence: String, Sendable {
+        /// The element always has the pad.
         case always
-        /// The element adds it when it knows its input, as demultiplexers do.
+        /// The element adds the pad when it knows its input, as demuxers do.
         case sometimes
-        /// A link that names it, or needs one, gets it.
+        /// The element adds the pad when a link asks for it.
         case request
     }
 
     /// The pad's name, or a pattern such as `src_%u`.
-    public let name: String
-    public let direction: Pad.Direction
-    public let presence: Presence
-    public let caps: Caps
+    package let name: String
+    /// Whether data enters or leaves by the pad.
+    package let direction: Pad.Direction
+    /// When the pad exists.
+    package let presence: Presence
+    /// The formats that the pad can carry.
+    package let caps: Caps
+    /// The type of the pad.
     package let padType: GType
 
+    /// Reads a template.
     package init(_ template: UnsafeMutablePointer<GstPadTemplate>) {
         name = String(cString: template.pointee.name_template)
         direction =
@@ -37,16 +43,21 @@ public struct PadTemplateInfo: Sendable, Hashable {
         padType = cgst_pad_template_type(template)
     }
 
-    /// The property of this template's pads with this name; a compositor's pads have `xpos`, say.
-    public func padProperty(_ name: String) -> PropertyInfo? { PropertyInfo.find(name, of: padType) }
-    public var padProperties: [PropertyInfo] { PropertyInfo.all(of: padType) }
+    /// Returns the property with this name of the template's pads, such as `xpos` of a compositor's pads; `nil` if
+    /// there is none.
+    package func padProperty(_ name: String) -> PropertyInfo? { PropertyInfo.find(name, of: padType) }
 
-    /// Whether a pad of this template can have this name. The pattern itself (`src_%u`) asks for any such pad.
-    public func matches(_ padName: String) -> Bool {
+    /// All properties of the template's pads, sorted by name.
+    package var padProperties: [PropertyInfo] { PropertyInfo.all(of: padType) }
+
+    /// Whether a pad of this template can have this name. The pattern itself, such as `src_%u`, stands for any of its
+    /// pads.
+    package func matches(_ padName: String) -> Bool {
         padName == name || Self.matches(pattern: name.utf8[...], name: padName.utf8[...])
     }
 
-    /// Patterns hold `%u`, `%d`, `%s` (request pads), and for sometimes pads whatever printf can write: `%01x_%05x`.
+    /// Compares a name with a pattern. Request pads use `%u`, `%d` and `%s`; sometimes pads any printf format, such as
+    /// `%01x_%05x`.
     private static func matches(pattern: Substring.UTF8View, name: Substring.UTF8View) -> Bool {
         guard let first = pattern.first else { return name.isEmpty }
         guard first == UInt8(ascii: "%") else {

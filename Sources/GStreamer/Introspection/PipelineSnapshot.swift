@@ -1,30 +1,40 @@
 import CGStreamer
 import CGStreamerShims
 
-/// What GStreamer's parser makes of a description: the elements, their properties, and which pads are linked.
+/// The result of GStreamer's parser for a description: the elements, their properties and the links.
 ///
-/// Names that GStreamer made up count up from one parse to the next and are left out, so that two parses can be compared.
+/// Generated names are left out, because GStreamer counts them up from parse to parse. So two snapshots can be
+/// compared.
 package struct PipelineSnapshot: Sendable, Equatable {
+    /// An element.
     package struct Item: Sendable, Equatable {
+        /// The name of its factory; empty if it has none.
         package let factory: String
-        /// The bin that it is in, among `items`; `nil` at the top.
+        /// The index in `items` of the bin that contains it; `nil` at the top level.
         package let parent: Int?
-        /// All properties that can be read and written as text.
+        /// The values of all its properties that can be read, written and converted to text.
         package let properties: [String: String]
     }
 
+    /// A link between pads of two elements.
     package struct Link: Sendable, Hashable {
+        /// The index in `items` of the element that the data leaves.
         package let source: Int
+        /// The name of the pad that the data leaves.
         package let sourcePad: String
+        /// The index in `items` of the element that the data enters.
         package let sink: Int
+        /// The name of the pad that the data enters.
         package let sinkPad: String
     }
 
-    /// The elements in the order of the text, each bin before what is in it. A filter's element comes after the others.
+    /// The elements in the order of the text, each bin before its children. The elements of caps filters come after the
+    /// others.
     package private(set) var items: [Item] = []
+    /// The links between the elements; a link through ghost pads joins the elements at its ends.
     package private(set) var links: Set<Link> = []
 
-    /// Parses `text` and looks at the result, which is let go.
+    /// Parses `text`, records the result, and frees the elements.
     package init(parsing text: String) throws(GLibError) {
         GStreamerRuntime.initialize()
         var error: UnsafeMutablePointer<GError>?
@@ -55,7 +65,7 @@ package struct PipelineSnapshot: Sendable, Equatable {
             children.append(Element(retaining: item.pointee.data))
             node = item.pointee.next
         }
-        // A bin puts each new child first.
+        // A bin adds each new child at the front.
         return children.reversed()
     }
 
@@ -63,7 +73,7 @@ package struct PipelineSnapshot: Sendable, Equatable {
         var result: [String: String] = [:]
         let type = element.raw.assumingMemoryBound(to: GTypeInstance.self).pointee.g_class.pointee.g_type
         for property in PropertyInfo.all(of: type) where property.isReadable && property.isWritable {
-            // Names that count up are in objects too, and rtpbin makes up a user in a structure.
+            // Objects contain generated names as well, and a structure of rtpbin contains a generated user name.
             if property.name == "name" || [.other, .element, .structure].contains(property.kind) { continue }
             result[property.name] = property.text(of: element)
         }
@@ -79,10 +89,10 @@ package struct PipelineSnapshot: Sendable, Equatable {
         }
     }
 
-    /// Whether an element's children are items of their own. Elements that are bins for reasons of their own stay closed.
+    /// Whether an element's children are recorded as items. They aren't if the element is implemented as a bin.
     private static func isOpened(_ element: Element) -> Bool { ["GstBin", "GstPipeline"].contains(element.typeName) }
 
-    /// The pad of an item that is behind the pads of the bins between.
+    /// Follows ghost pads to the pad of a recorded element.
     private static func target(_ pad: Pad) -> Pad? {
         switch pad.typeName {
         case "GstGhostPad":
@@ -90,7 +100,7 @@ package struct PipelineSnapshot: Sendable, Equatable {
             let ghost = pad.raw.assumingMemoryBound(to: GstGhostPad.self)
             return gst_ghost_pad_get_target(ghost).flatMap { target(Pad(taking: $0)) }
         case "GstProxyPad":
-            // The inside of a ghost pad, which leads out of the bin.
+            // The inner side of a ghost pad, where the link leaves the bin.
             return gst_object_get_parent(pad.object).flatMap { Pad(taking: $0).peer.flatMap(target) }
         default: return pad
         }
@@ -98,14 +108,15 @@ package struct PipelineSnapshot: Sendable, Equatable {
 }
 
 extension PropertyInfo {
-    /// The property's value as text; `nil` when it can't be written as one.
+    /// Returns the property's value as text; `nil` if the value can't be converted to text.
     fileprivate func text(of element: Element) -> String? {
         var value = Value(type: g_type_from_name(typeName))
         g_object_get_property(element.raw.assumingMemoryBound(to: GObject.self), name, &value.raw)
         return Self.serialized(value)
     }
 
-    /// `text` as GStreamer writes the value that it reads from it; `nil` when it reads none.
+    /// Parses `text` as a value of this property, and returns the value as GStreamer writes it; `nil` if GStreamer
+    /// can't parse the text.
     package func normalized(_ text: String) -> String? {
         ClassReference(owner).map { klass in
             let klass = klass.assumingMemoryBound(to: GObjectClass.self)

@@ -1,59 +1,67 @@
 import CGStreamer
 import CGStreamerShims
 
-/// A property of an element or a pad, as its class documents it.
-public struct PropertyInfo: Sendable, Hashable {
-    /// What its values are, as far as writing one as text goes.
-    public enum Kind: Sendable, Hashable {
+/// A property of an element or a pad, as its class describes it (`GParamSpec`).
+package struct PropertyInfo: Sendable, Hashable {
+    /// The kind of values, which decides how they are written as text.
+    package enum Kind: Sendable, Hashable {
         case boolean, integer, number, string, fraction, caps, structure, array
-        /// One of these.
+        /// One of these values.
         case enumeration([Choice])
-        /// Any of these, joined by `+`.
+        /// Any of these values, joined by `+`.
         case flags([Choice])
-        /// An element, which text gives as a description of one.
+        /// An element, written as a description.
         case element
-        /// A type that no text can give.
+        /// A type that can't be written as text.
         case other
     }
 
-    /// A value of an enumeration or a flag.
-    public struct Choice: Sendable, Hashable {
-        /// What a description writes.
-        public let nick: String
-        public let value: Int64
-        /// What it means, in the class's words.
-        public let meaning: String
+    /// A value of an enumeration, or a flag.
+    package struct Choice: Sendable, Hashable {
+        /// The name that a description uses.
+        package let nick: String
+        /// The number that stands for the value.
+        package let value: Int64
+        /// The meaning of the value, as the class states it.
+        package let meaning: String
     }
 
-    public let name: String
-    /// The GType of its values.
-    public let typeName: String
-    /// What it is for, in the class's words.
-    public let blurb: String
-    public let kind: Kind
-    public let isReadable: Bool
-    public let isWritable: Bool
-    /// Given once, when the element is made.
-    public let isConstruct: Bool
-    /// Can't be changed after the element was made.
-    public let isConstructOnly: Bool
-    /// Its value may be driven by a `GstController`.
-    public let isControllable: Bool
-    public let isDeprecated: Bool
-    /// Whether the element says that it can't be set in PAUSED and PLAYING; most stock elements say nothing.
-    public let isLockedWhileRunning: Bool
-    /// A number's limits.
-    public let range: (minimum: String, maximum: String)?
-    /// The default, as text; `nil` when it is nothing, or can't be written.
-    public let defaultText: String?
+    /// The property's name.
+    package let name: String
+    /// The name of the values' GType.
+    package let typeName: String
+    /// The class's description of the property.
+    package let blurb: String
+    /// The kind of values.
+    package let kind: Kind
+    /// Whether the value can be read.
+    package let isReadable: Bool
+    /// Whether the value can be set.
+    package let isWritable: Bool
+    /// Whether the value is set when the element is created (`G_PARAM_CONSTRUCT`).
+    package let isConstruct: Bool
+    /// Whether the value can't be changed after the element has been created.
+    package let isConstructOnly: Bool
+    /// Whether a `GstController` can change the value over time.
+    package let isControllable: Bool
+    /// Whether the class discourages use of the property.
+    package let isDeprecated: Bool
+    /// Whether the class declares that the value can't be set in PAUSED and PLAYING. Most stock elements don't declare
+    /// it.
+    package let isLockedWhileRunning: Bool
+    /// The limits of a number; `nil` for other kinds.
+    package let range: (minimum: String, maximum: String)?
+    /// The default as text; `nil` if there is none, or if it can't be written as text.
+    package let defaultText: String?
 
-    /// The class that declares it: the element's own, or one that it inherits from.
-    public let declaringTypeName: String
+    /// The name of the class that declares the property: the element's class or one of its superclasses.
+    package let declaringTypeName: String
 
-    /// The class that was asked.
+    /// The class whose properties were requested.
     package let owner: GType
 
-    /// Whether its values are nanoseconds. GObject has no units: a whole number is in the first one that its blurb names.
+    /// Whether the values are in nanoseconds. GObject knows no units, so this takes the first unit that the blurb of an
+    /// integer property names.
     package var isInNanoseconds: Bool {
         guard kind == .integer else { return false }
         let unit = blurb.firstMatch(of: /\b(?:(?:nano|micro|milli)?seconds?|[nmuµ]s)\b/.ignoresCase())?.output
@@ -82,7 +90,7 @@ public struct PropertyInfo: Sendable, Hashable {
         defaultText = Self.serialized(value)
     }
 
-    /// The property of that class with this name, by GObject's rules for names; `nil` when there is none.
+    /// Returns the property of a class with this name, by GObject's rules for names; `nil` if there is none.
     package static func find(_ name: String, of type: GType) -> PropertyInfo? {
         ClassReference(type).map { klass in
             g_object_class_find_property(klass.assumingMemoryBound(to: GObjectClass.self), name).map {
@@ -91,7 +99,7 @@ public struct PropertyInfo: Sendable, Hashable {
         }
     }
 
-    /// All properties of a class, sorted by name.
+    /// Returns all properties of a class, sorted by name.
     package static func all(of type: GType) -> [PropertyInfo] {
         ClassReference(type).map { klass in
             var count: UInt32 = 0
@@ -102,7 +110,8 @@ public struct PropertyInfo: Sendable, Hashable {
         }
     }
 
-    /// GStreamer's serialisers complain about a NULL structure or caps.
+    /// Returns a value as text; `nil` if it is `NULL`, because GStreamer's serializers warn about `NULL` structures and
+    /// caps.
     static func serialized(_ value: borrowing Value) -> String? {
         let isNull = value.read { g_value_fits_pointer($0) != 0 && g_value_peek_pointer($0) == nil }
         return isNull ? nil : value.serialized
@@ -157,8 +166,8 @@ public struct PropertyInfo: Sendable, Hashable {
         }
     }
 
-    public static func == (a: PropertyInfo, b: PropertyInfo) -> Bool { a.owner == b.owner && a.name == b.name }
-    public func hash(into hasher: inout Hasher) {
+    package static func == (a: PropertyInfo, b: PropertyInfo) -> Bool { a.owner == b.owner && a.name == b.name }
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(owner)
         hasher.combine(name)
     }

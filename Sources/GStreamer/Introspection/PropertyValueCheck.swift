@@ -1,22 +1,24 @@
 import CGStreamer
 import CGStreamerShims
 
-/// Why a property can't take a text as its value.
-public enum PropertyValueError: Error, Sendable, Hashable {
-    /// GStreamer can't read the text as a value of the property's type.
+/// The reason why a text isn't a valid value of a property.
+package enum PropertyValueError: Error, Sendable, Hashable {
+    /// GStreamer can't parse the text as a value of the property's type.
     case unreadable
-    /// It is a value of that type, which the property doesn't allow.
+    /// The text is a value of the property's type, but the property doesn't allow it.
     case outOfRange
-    /// GStreamer would take it for something else than it says; the text says for what.
+    /// GStreamer would read the text as another value than it seems to be. The associated string explains this.
     case misread(String)
 }
 
 extension PropertyInfo {
-    /// Checks a value as a description would set it, without an element and without GObject's warnings; `nil` when it
-    /// is fine. `text` is what remains after the description's own quotes and backslashes.
+    /// Checks a value from a description without creating an element, and without warnings from GObject. Returns `nil`
+    /// if the value is valid.
     ///
-    /// A property that holds an element takes a description instead, which isn't checked here.
-    public func valueError(for text: String) -> PropertyValueError? {
+    /// The value of a property of kind ``Kind/element`` can be a description, which isn't checked here.
+    ///
+    /// - Parameter text: the value without the description's own quotes and backslashes.
+    package func valueError(for text: String) -> PropertyValueError? {
         ClassReference(owner).map { klass in
             let klass = klass.assumingMemoryBound(to: GObjectClass.self)
             guard let specification = g_object_class_find_property(klass, name) else { return .unreadable }
@@ -33,7 +35,7 @@ extension PropertyInfo {
                 return kind == .element ? nil : .unreadable
             }
             guard value.read({ cgst_param_spec_is_in_range(specification, $0) }) != 0 else { return .outOfRange }
-            // Setting a value that validation would change makes GObject warn, unless the property is lax about it.
+            // GObject warns if validation changes a value, unless the property allows lax validation.
             let isLax = specification.pointee.flags.rawValue & G_PARAM_LAX_VALIDATION.rawValue != 0
             if !isLax, g_param_value_validate(specification, &value.raw) != 0 { return .outOfRange }
             return nil
@@ -52,13 +54,13 @@ extension PropertyInfo {
         }
     }
 
-    /// Caps and structures may stand in quotes of their own.
+    /// Removes the quotes that caps and structures may have inside of the description's own.
     private func unquoted(_ text: String.UTF8View) -> [UInt8] {
         text.first == UInt8(ascii: "\"") ? StructureTextReader.unwrapped(Array(text)[...]) : Array(text)
     }
 
-    /// What the property takes, in words: "an integer from 0 to 100", "one of live, fast".
-    public var expectation: String {
+    /// The values that the property accepts, in words, such as "an integer from 0 to 100" or "one of live, fast".
+    package var expectation: String {
         switch kind {
         case .boolean: "true or false"
         case .integer: "an integer" + limits
@@ -71,13 +73,13 @@ extension PropertyInfo {
         case .enumeration(let choices): "one of " + Self.list(choices)
         case .flags(let choices): "any of " + Self.list(choices) + (choices.count > 1 ? ", joined by +" : "")
         case .element: "an element, or a description of a bin"
-        case .other: "a \(typeName), which text can't give"
+        case .other: "a \(typeName), which can't be written as text"
         }
     }
 
     private var limits: String { range.map { " from \($0.minimum) to \($0.maximum)" } ?? "" }
 
-    /// videotestsrc has 26 patterns; a line holds a dozen.
+    /// Joins at most twelve names, which fit into a line; videotestsrc has 26 patterns.
     private static func list(_ choices: [Choice]) -> String {
         choices.prefix(12).map(\.nick).joined(separator: ", ") + (choices.count > 12 ? ", …" : "")
     }

@@ -1,39 +1,44 @@
 import CGStreamer
 import CGStreamerShims
 
-/// Why text isn't given to GStreamer as caps or a structure.
+/// The reason why a text can't be passed to GStreamer as caps or a structure.
 package enum StructureTextError: Error, Sendable, Hashable {
-    /// GStreamer would refuse it.
+    /// GStreamer would refuse the text.
     case malformed
-    /// GStreamer would take it, for something else than it says, with a warning for the programmer.
+    /// GStreamer would warn about the text and read it as another value than it seems to be. The associated string says
+    /// how to write it.
     case misread(String)
 }
 
-/// Reads the text of caps and structures by the rules of `gst_caps_from_string` and `gst_structure_from_string` (1.22), for
-/// what those only complain about through GLib: `width=[5,1]` fails an assertion and becomes `[0,0]`, `width="320"` becomes
-/// a number with a warning. A process that treats GLib's warnings as fatal would end there.
+/// Checks the text of caps and structures by the rules of `gst_caps_from_string` and `gst_structure_from_string`
+/// (1.22).
+///
+/// It finds the mistakes that these functions only report through GLib: `width=[5,1]` fails an assertion and becomes
+/// `[0,0]`; `width="320"` becomes a number, with a warning. A process that treats GLib's warnings as fatal would abort.
 struct StructureTextReader {
     private let bytes: [UInt8]
     private var position = 0
     private let depth: Int
 
-    /// GStreamer's own parser is recursive and has no limit.
+    /// A limit for nested values. GStreamer's own parser is recursive and has none.
     private static let maximumDepth = 16
 
+    /// Checks the text of caps.
     static func checkCaps(_ text: some Collection<UInt8>, depth: Int = 0) throws(StructureTextError) {
         var reader = StructureTextReader(bytes: Array(text), depth: depth)
         try reader.readCaps()
     }
 
+    /// Checks the text of a structure.
     static func checkStructure(_ text: some Collection<UInt8>, depth: Int = 0) throws(StructureTextError) {
         var reader = StructureTextReader(bytes: Array(text), depth: depth)
         try reader.readName()
         try reader.readFields()
-        // Anything after the semicolon is dropped with a warning.
+        // GStreamer drops the text after a semicolon with a warning.
         guard reader.position == reader.bytes.count else { throw .malformed }
     }
 
-    /// An array, as a property of this shape takes it.
+    /// Checks the text of an array, for a property whose values have this shape.
     static func checkArray(_ text: some Collection<UInt8>, _ shape: ElementShape) throws(StructureTextError) {
         var reader = StructureTextReader(bytes: Array(text), depth: 0)
         guard reader.byte == UInt8(ascii: "<") else { throw .malformed }
@@ -63,15 +68,15 @@ struct StructureTextReader {
     private mutating func readName() throws(StructureTextError) {
         skipSpace(escaped: true)
         let name = Self.unwrapped(try readString())
-        // gst_structure_validate_name; an assertion of gst_structure_new_empty.
+        // The rules of gst_structure_validate_name; gst_structure_new_empty asserts them.
         guard let first = name.first, Self.isLetter(first), name.allSatisfy(Self.isWord) else { throw .malformed }
         if name.starts(with: "video/x-raw-".utf8) || name.starts(with: "audio/x-raw-".utf8) {
             let type = String(decoding: name.prefix(11), as: UTF8.self)
-            throw .misread("such caps are GStreamer 0.10's; write \(type),format=…")
+            throw .misread("this is the syntax of GStreamer 0.10; write \(type),format=…")
         }
     }
 
-    /// `gst_caps_features_from_string`, which warns about every name that isn't one.
+    /// Reads caps features like `gst_caps_features_from_string`, which warns about every invalid name.
     private mutating func readFeatures() throws(StructureTextError) {
         let text = bytes[(position + 1)...].prefix { $0 != UInt8(ascii: ")") }
         position = min(text.endIndex + 1, bytes.count)
@@ -82,7 +87,7 @@ struct StructureTextReader {
             guard parts.count == 2, parts[0].allSatisfy(Self.isLetter), let first = parts[1].first,
                 Self.isLetter(first),
                 parts[1].allSatisfy({ Self.isLetter($0) || Self.isDigit($0) })
-            else { throw .misread("a caps feature is written memory:DMABuf") }
+            else { throw .misread("caps features have a prefix, as in memory:DMABuf") }
         }
     }
 
@@ -105,7 +110,7 @@ struct StructureTextReader {
 
     // MARK: Values
 
-    /// One value; what is returned is the scalar that it is, if it is one.
+    /// Reads a value, and returns it if it is a scalar.
     private mutating func readValue(
         _ outer: ValueCast?, _ shape: ElementShape = .any, depth: Int
     ) throws(StructureTextError) -> ScalarText? {
@@ -165,7 +170,7 @@ struct StructureTextReader {
         position += 1
     }
 
-    /// A range, or a structure or caps in brackets.
+    /// Reads a range, or a structure or caps in brackets.
     private mutating func readBrackets(_ cast: ValueCast?, depth: Int) throws(StructureTextError) {
         let start = position
         if cast != .structure, cast != .caps {
@@ -182,7 +187,8 @@ struct StructureTextReader {
             guard open == 0 else { continue }
             let content = bytes[start + 1..<end]
             position = end + 1
-            // Without a type GStreamer tries a structure first, and that warns about a second alternative.
+            // Without a type, GStreamer parses the content as a structure first, and warns if it has a second
+            // structure.
             return try cast == .caps
                 ? Self.checkCaps(content, depth: depth + 1) : Self.checkStructure(content, depth: depth + 1)
         }
@@ -207,7 +213,7 @@ struct StructureTextReader {
 
     // MARK: Words
 
-    /// A word or a quoted string with its quotes.
+    /// Reads a word, or a quoted string including its quotes.
     private mutating func readString() throws(StructureTextError) -> ArraySlice<UInt8> {
         guard byte == UInt8(ascii: "\"") else {
             let word = readWord()
@@ -222,7 +228,7 @@ struct StructureTextReader {
         return bytes[start..<position]
     }
 
-    /// `GST_ASCII_IS_STRING`
+    /// Whether `GST_ASCII_IS_STRING` is true for the character.
     private static func isWord(_ byte: UInt8) -> Bool {
         isLetter(byte) || isDigit(byte) || "_-+/:.".utf8.contains(byte)
     }
@@ -233,7 +239,7 @@ struct StructureTextReader {
         return word
     }
 
-    /// `gst_string_unwrap`
+    /// Removes quotes and backslashes, like `gst_string_unwrap`.
     static func unwrapped(_ text: ArraySlice<UInt8>) -> [UInt8] {
         guard text.first == UInt8(ascii: "\"") else { return Array(text) }
         var result: [UInt8] = []
@@ -266,7 +272,7 @@ struct StructureTextReader {
         }
     }
 
-    /// `g_ascii_isspace`
+    /// Whether `g_ascii_isspace` is true for the character.
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) && byte != 0x0B }
     private static func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte) }
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }

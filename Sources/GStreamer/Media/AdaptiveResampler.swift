@@ -1,24 +1,28 @@
 import CGStreamer
 
-/// Resamples 16-bit sound by a ratio near one that may change all the time: GStreamer's own converter at a variable rate.
+/// Resamples 16-bit audio by a ratio near one that may change with every call, with GStreamer's converter at a variable
+/// rate.
 ///
-/// Its filter's memory lasts from one call to the next, and a change of the ratio keeps its phase: no click. It can take over
-/// from sound that went by untouched, `prime`d by the last of it. Belongs to one thread.
+/// The filter keeps its history from one call to the next, and a change of the ratio keeps its phase, so there is no
+/// click. After audio that wasn't resampled, pass the last of it to `prime` so that the filter continues from there.
+/// Use it on one thread.
 ///
-/// In floating point, for the same reason as `AudioConverter`: a sine of 997 Hz at 48 kHz came out with −78 dB of distortion and
-/// noise at +200 ppm in 16 bits, with −89 dB with floating point between.
-public final class AdaptiveResampler {
+/// The filter works in floating point, for the same reason as in `AudioConverter`: at +200 ppm, a sine of 997 Hz at 48
+/// kHz had −78 dB of distortion and noise when filtered in 16 bits, and −89 dB when filtered in floating point.
+package final class AdaptiveResampler {
     private let resampling: AudioConverterStage
     private let rounding: AudioConverterStage
     private let info: AudioInfo
-    /// Frames that what came in comes to, and frames that went out.
-    private var (owed, given) = (0.0, 0)
-    /// Frames that the filter has seen only to know what was before; what it makes of them isn't wanted.
+    /// The output frames that the input so far corresponds to, and the frames that were returned.
+    private var (expected, returned) = (0.0, 0)
+    /// The input frames that primed the filter, and the output frames still to be discarded because they result from
+    /// priming.
     private var (primed, surplus) = (0, 0)
     private var current = 1.0
 
-    /// `info` says what comes in and what goes out. `quality` is audioresample's: 0 (fast) to 10 (best).
-    public init?(_ info: AudioInfo, quality: Int) {
+    /// Creates a resampler whose input and output have the format `info`. `quality` is that of audioresample: 0 (fast)
+    /// to 10 (best). Returns `nil` if GStreamer can't convert this format.
+    package init?(_ info: AudioInfo, quality: Int) {
         guard let between = AudioInfo(.f32, rate: info.rate, channels: info.channels),
             let resampling = AudioConverterStage(from: info, to: between, quality: quality, isVariable: true),
             let rounding = AudioConverterStage(from: between, to: info, quality: quality)
@@ -29,38 +33,40 @@ public final class AdaptiveResampler {
         set(1)
     }
 
-    /// By how much what comes out lags behind what went in.
-    public var delay: ClockTime { info.duration(ofFrames: resampling.delay) }
+    /// The delay of the output behind the input.
+    package var delay: ClockTime { info.duration(ofFrames: resampling.delay) }
 
-    /// Frames that are held back.
-    public var held: Int { max(0, Int(owed.rounded()) - given) }
+    /// The output frames that the filter still holds back.
+    package var held: Int { max(0, Int(expected.rounded()) - returned) }
 
-    /// The filter knows enough of what was before to go on from there.
-    public var isPrimed: Bool { primed >= 2 * resampling.delay }
+    /// Whether the filter has enough history to continue after audio that wasn't resampled.
+    package var isPrimed: Bool { primed >= 2 * resampling.delay }
 
-    /// Sound that goes out untouched, after which `convert` may go on. False when it can't be mapped or there is no memory.
-    public func prime(_ buffer: BufferAccess) -> Bool {
+    /// Fills the filter's history with audio that isn't resampled itself, so that `convert` can continue after it.
+    /// Returns false if the buffer can't be mapped or there is no memory.
+    package func prime(_ buffer: BufferAccess) -> Bool {
         let frames = buffer.size / info.bytesPerFrame
-        guard let made = resampling.convert(buffer) else { return false }
+        guard let result = resampling.convert(buffer) else { return false }
         primed += frames
-        surplus += frames - made.access.size / resampling.output.bytesPerFrame
+        surplus += frames - result.access.size / resampling.output.bytesPerFrame
         return true
     }
 
-    /// As much as can be said by now, without timestamps; about `ratio` frames for each that comes in. `nil` when the buffer can't
-    /// be mapped or there is no memory.
-    public func convert(_ buffer: BufferAccess, ratio: Double) -> Buffer? {
+    /// Resamples a buffer to about `ratio` output frames for each input frame. Returns the frames that the filter can
+    /// compute by now, without timestamps; `nil` if the buffer can't be mapped or there is no memory.
+    package func convert(_ buffer: BufferAccess, ratio: Double) -> Buffer? {
         let frames = buffer.size / info.bytesPerFrame
         set(ratio)
-        owed += Double(frames) * current
+        expected += Double(frames) * current
         return run(buffer)
     }
 
-    /// What is held back, to the last frame; what follows begins anew, behind silence. `nil` when there is none.
-    public func drain() -> Buffer? {
+    /// Returns all frames that are held back, and resets the filter: the next input follows silence. Returns `nil` if
+    /// no frames are held back, or there is no memory.
+    package func drain() -> Buffer? {
         defer {
             resampling.reset()
-            (owed, given, surplus) = (0, 0, 0)
+            (expected, returned, surplus) = (0, 0, 0)
             if !isPrimed { primed = 0 }
         }
         let missing = held
@@ -73,10 +79,11 @@ public final class AdaptiveResampler {
     }
 
     private func set(_ ratio: Double) {
-        // Rates in units finer than hertz, 0.2 ppm; finer ones the filters' interpolation, in 32 bits, would be wrong for.
+        // The unit of both rates is 0.2 ppm, finer than a hertz. With a still finer unit the filter's 32-bit
+        // interpolation would be wrong.
         let output = info.rate * (4_800_000 / info.rate)
         var input = Int((Double(output) / ratio).rounded())
-        // As it is where both are the same: 1.22 makes noise of it.
+        // With equal rates GStreamer 1.22 outputs noise.
         if input == output { input += 1 }
         let exact = Double(output) / Double(input)
         guard exact != current else { return }
@@ -85,14 +92,14 @@ public final class AdaptiveResampler {
     }
 
     private func run(_ buffer: BufferAccess) -> Buffer? {
-        guard let resampled = resampling.convert(buffer), let made = rounding.convert(resampled.access) else {
+        guard let resampled = resampling.convert(buffer), let result = rounding.convert(resampled.access) else {
             return nil
         }
-        let count = made.access.size / info.bytesPerFrame
-        let unwanted = min(surplus, count)
-        surplus -= unwanted
-        given += count - unwanted
-        made.access.trim(from: unwanted * info.bytesPerFrame)
-        return made
+        let count = result.access.size / info.bytesPerFrame
+        let discarded = min(surplus, count)
+        surplus -= discarded
+        returned += count - discarded
+        result.access.trim(from: discarded * info.bytesPerFrame)
+        return result
     }
 }

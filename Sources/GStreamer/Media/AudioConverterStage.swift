@@ -1,12 +1,13 @@
 import CGStreamer
 
-/// One GstAudioConverter. Belongs to one thread.
+/// A `GstAudioConverter` with its input and output formats. Use it on one thread.
 final class AudioConverterStage {
     private let converter: OpaquePointer
     private let input: AudioInfo
     let output: AudioInfo
 
-    /// `isVariable`: its rates may be set anew as it runs.
+    /// Creates a converter. If `isVariable`, `setRates` may change the rates of the stream. Returns `nil` if GStreamer
+    /// can't convert between the two formats.
     init?(from input: AudioInfo, to output: AudioInfo, quality: Int, isVariable: Bool = false) {
         var (source, target) = (input.raw, output.raw)
         let options = gst_structure_new_empty("options")
@@ -19,11 +20,12 @@ final class AudioConverterStage {
                 gint(output.rate), options)
         }
         if isVariable {
-            // Left to itself it makes a table of a filter for each phase, which for most ratios is gigabytes.
+            // By default GStreamer makes a table with a filter for each phase, which takes gigabytes for most ratios.
             Self.set(
                 "GstAudioResampler.filter-mode", of: options, gst_audio_resampler_filter_mode_get_type(),
                 gint(GST_AUDIO_RESAMPLER_FILTER_MODE_INTERPOLATED.rawValue))
-            // The default, cubic, is half a step of its table off: an eighth of a sample late against what isn't resampled.
+            // The default, cubic, is off by half a step of its table: the output would lag an eighth of a sample behind
+            // audio that isn't resampled.
             Self.set(
                 "GstAudioResampler.filter-interpolation", of: options,
                 gst_audio_resampler_filter_interpolation_get_type(),
@@ -47,10 +49,10 @@ final class AudioConverterStage {
 
     deinit { gst_audio_converter_free(converter) }
 
-    /// Frames that it holds back.
+    /// The number of frames that the filter holds back.
     var delay: Int { Int(gst_audio_converter_get_max_latency(converter)) }
 
-    /// So many frames come out for so many that go in, from here on.
+    /// Changes the ratio of the rates, from the next input on.
     func setRates(input: Int, output: Int) {
         gst_audio_converter_update_config(converter, gint(input), gint(output), nil)
     }
@@ -65,7 +67,7 @@ final class AudioConverterStage {
         guard gst_buffer_map(buffer.raw, &source, GST_MAP_READ) != 0 else { return nil }
         defer { gst_buffer_unmap(buffer.raw, &source) }
         guard gst_buffer_map(result.raw, &target, GST_MAP_WRITE) != 0 else { return nil }
-        // With no room for a result it still takes the samples into its memory.
+        // Even with no room for output, the converter adds the samples to its history.
         var planes: (gpointer?, gpointer?) = (gpointer(source.data), gpointer(target.data))
         gst_audio_converter_samples(converter, GST_AUDIO_CONVERTER_FLAG_NONE, &planes.0, frames, &planes.1, count)
         gst_buffer_unmap(result.raw, &target)

@@ -1,21 +1,22 @@
 import CGStreamer
 
-/// Everything that caps say about raw audio.
+/// The format of raw audio, as fixed caps describe it (`GstAudioInfo`).
 ///
-/// `@unchecked Sendable`: a value; its one pointer is to GStreamer's constant table of formats.
+/// `@unchecked Sendable`: a value; its only pointer points to GStreamer's constant table of formats.
 public struct AudioInfo: @unchecked Sendable, Equatable {
     @usableFromInline package var raw: GstAudioInfo
 
     package init(_ raw: GstAudioInfo) { self.raw = raw }
 
-    /// From fixed `audio/x-raw` caps; `nil` for anything else.
+    /// Creates the format that fixed `audio/x-raw` caps describe; `nil` for any other caps.
     public init?(_ caps: Caps) {
         var info = GstAudioInfo()
         guard gst_audio_info_from_caps(&info, caps.raw) != 0 else { return nil }
         raw = info
     }
 
-    /// Interleaved samples; more than two channels have no positions. `nil` for what GStreamer has no room for.
+    /// Creates a format of interleaved samples. More than two channels get no positions. Returns `nil` if the rate
+    /// isn't positive or doesn't fit in 32 bits, or if there aren't 1 to 64 channels, GStreamer's limit.
     public init?(_ format: AudioFormat, rate: Int, channels: Int) {
         guard (1...Int(Int32.max)).contains(rate), (1...64).contains(channels) else { return nil }
         var info = GstAudioInfo()
@@ -23,18 +24,20 @@ public struct AudioInfo: @unchecked Sendable, Equatable {
         raw = info
     }
 
-    /// Samples per second of each channel.
+    /// The samples per second of each channel.
     @inlinable public var rate: Int { Int(raw.rate) }
+    /// The number of channels.
     @inlinable public var channels: Int { Int(raw.channels) }
-    /// Bytes of one sample of every channel.
+    /// The bytes of one sample of every channel.
     @inlinable public var bytesPerFrame: Int { Int(raw.bpf) }
-    /// `nil` for a format that the nodes don't carry; `formatName` names it.
+    /// The sample format; `nil` if the nodes don't support it. `formatName` has its name even then.
     public var format: AudioFormat? { AudioFormat(raw.finfo.pointee.format) }
+    /// GStreamer's name of the sample format, such as "S16LE".
     public var formatName: String { String(cString: raw.finfo.pointee.name) }
-    /// The samples of all channels follow each other, rather than each channel having a plane.
+    /// Whether the samples of all channels alternate in one plane. Otherwise each channel has its own plane.
     public var isInterleaved: Bool { raw.layout == GST_AUDIO_LAYOUT_INTERLEAVED }
 
-    /// So many samples of each channel, interleaved, that say nothing; `nil` when there is no memory.
+    /// Returns a buffer with `count` samples of silence per channel; `nil` if there is no memory.
     public func silence(frames count: Int) -> Buffer? {
         guard let buffer = Buffer(size: count * bytesPerFrame) else { return nil }
         var map = GstMapInfo()
@@ -44,22 +47,24 @@ public struct AudioInfo: @unchecked Sendable, Equatable {
         return buffer
     }
 
-    /// How long so many samples of each channel last, rounded to the nearest nanosecond.
+    /// Returns the duration of `count` samples per channel, rounded to the nearest nanosecond.
     public func duration(ofFrames count: Int) -> ClockTime {
         ClockTime(
             nanoseconds: UInt64(gst_util_uint64_scale_round(guint64(count), 1_000_000_000, guint64(max(rate, 1)))))
     }
 
-    /// How many samples of each channel come nearest to `duration`.
+    /// Returns the number of samples per channel whose duration is nearest to `duration`.
     public func frames(in duration: ClockTime) -> Int {
         Int(gst_util_uint64_scale_round(guint64(duration.nanoseconds), guint64(rate), 1_000_000_000))
     }
 
+    /// The caps that describe this format.
     public var caps: Caps {
         var info = raw
         return Caps(taking: gst_audio_info_to_caps(&info))
     }
 
+    /// Whether all fields of two formats are equal (`gst_audio_info_is_equal`).
     public static func == (a: AudioInfo, b: AudioInfo) -> Bool {
         var (x, y) = (a.raw, b.raw)
         return gst_audio_info_is_equal(&x, &y) != 0
@@ -67,8 +72,8 @@ public struct AudioInfo: @unchecked Sendable, Equatable {
 }
 
 extension Caps {
-    /// The number of channels of raw audio that doesn't say which of them is where, where it has to: GStreamer can't mix more
-    /// than two to fewer then, and its converter complains through GLib. `nil` for all other caps.
+    /// The number of channels of fixed raw audio caps with more than two channels and no positions; `nil` for all other
+    /// caps. GStreamer can't mix such channels down to one or two, and its converter complains in GLib's log.
     public var unpositionedChannels: Int? {
         guard gst_caps_is_fixed(raw) != 0, let structure = gst_caps_get_structure(raw, 0),
             gst_structure_has_name(structure, "audio/x-raw") != 0
@@ -80,7 +85,7 @@ extension Caps {
     }
 }
 
-/// How samples stand for sound, in the machine's byte order.
+/// The format of one audio sample, in the machine's byte order.
 public enum AudioFormat: Sendable, CaseIterable, Hashable {
     /// 16-bit integers.
     case s16
@@ -93,7 +98,7 @@ public enum AudioFormat: Sendable, CaseIterable, Hashable {
     }
 
     var raw: GstAudioFormat {
-        // The names of C without a byte order are macros.
+        // C's names without a byte order are macros, which Swift doesn't import.
         switch self {
         #if _endian(little)
             case .s16: GST_AUDIO_FORMAT_S16LE
@@ -105,6 +110,6 @@ public enum AudioFormat: Sendable, CaseIterable, Hashable {
         }
     }
 
-    /// As caps write it, such as "S16LE".
+    /// The format's name in caps, such as "S16LE".
     public var gstreamerName: String { String(cString: gst_audio_format_to_string(raw)) }
 }

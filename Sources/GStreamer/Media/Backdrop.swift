@@ -1,10 +1,10 @@
 import CGStreamer
 
-/// Fills the transparent parts of frames, which are opaque then, with what is behind them (`gst_video_blend`). Belongs to
-/// one thread at a time.
-public final class Backdrop {
+/// Blends frames with alpha over a background (`gst_video_blend`); the result is opaque. Use it on one thread at a
+/// time.
+package final class Backdrop {
     private enum Content: ~Copyable {
-        /// Ready in the frames' format and size.
+        /// A picture in the frames' format and size.
         case picture(Buffer)
         /// The frame itself, blurred.
         case blurred(RegionBlur)
@@ -18,9 +18,10 @@ public final class Backdrop {
         self.pool = pool
     }
 
-    /// A picture behind frames of `info`, as large as covers them, its middle in theirs. `nil` when it can't be converted.
-    public convenience init?(_ picture: Picture, behind info: VideoInfo) {
-        // The converter insists on one rate and one interlacing, though a still picture has none to speak of.
+    /// Creates a background from a picture, which is scaled and cropped so that it covers frames of the format `info`.
+    /// Returns `nil` if the picture can't be converted.
+    package convenience init?(_ picture: Picture, behind info: VideoInfo) {
+        // The converter refuses different frame rates and interlace modes, which mean nothing for a still picture.
         var source = picture.info
         source.framesPerSecond = info.framesPerSecond
         source.raw.interlace_mode = info.raw.interlace_mode
@@ -31,8 +32,9 @@ public final class Backdrop {
         self.init(.picture(pixels), pool)
     }
 
-    /// Frames of `info` behind themselves, blurred.
-    public convenience init?(blurring info: VideoInfo, radius: Int) {
+    /// Creates a background that is a blurred copy of each frame; `nil` if frames of the format `info` can't be
+    /// blurred.
+    package convenience init?(blurring info: VideoInfo, radius: Int) {
         let all = VideoConverter.Rectangle(x: 0, y: 0, width: info.width, height: info.height)
         guard let pool = VideoBufferPool(info),
             let blur = RegionBlur(info, region: all, radius: radius)
@@ -42,8 +44,9 @@ public final class Backdrop {
         self.init(.blurred(blur), pool)
     }
 
-    /// False when GStreamer can't blend this format, or has no memory.
-    public func fill(behind frame: inout MappedVideoFrame) -> Bool {
+    /// Blends the frame over the background, in place. Returns false if GStreamer can't blend this format or there is
+    /// no memory.
+    package func fill(behind frame: inout MappedVideoFrame) -> Bool {
         guard let result = pool.acquire() else { return false }
         return result.access.withVideoFrame(pool.info, .readWrite) { target in
             guard prepare(&target, for: frame),
@@ -67,7 +70,7 @@ public final class Backdrop {
 }
 
 extension Picture {
-    /// The largest part in the middle that has the aspect of frames of `info`.
+    /// Returns the largest centered part with the aspect ratio of frames of the format `info`.
     fileprivate func part(covering info: VideoInfo) -> VideoConverter.Rectangle {
         let pixelAspect = info.pixelAspectRatio.value > 0 ? info.pixelAspectRatio.value : 1
         let aspect = Double(info.width) * pixelAspect / Double(info.height)

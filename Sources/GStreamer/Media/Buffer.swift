@@ -1,34 +1,35 @@
 import CGStreamer
 
-/// One reference on a media buffer, given up with its scope. No allocation of its own.
+/// A reference to a media buffer (`GstBuffer`), released at the end of its scope. The value itself allocates nothing.
 ///
-/// `@unchecked Sendable`: reference counts are atomic, and a buffer is written only through `BufferAccess`, which the
-/// streaming thread lends.
+/// `@unchecked Sendable`: reference counts are atomic, and a buffer is written only through a `BufferAccess`, which is
+/// valid only during a call on the streaming thread.
 public struct Buffer: ~Copyable, @unchecked Sendable {
     package let raw: UnsafeMutablePointer<GstBuffer>
 
     package init(taking raw: UnsafeMutablePointer<GstBuffer>) { self.raw = raw }
     package init(retaining raw: UnsafeMutablePointer<GstBuffer>) { self.raw = gst_buffer_ref(raw) }
 
-    /// A new buffer with memory of its own; `nil` when it can't be had.
+    /// Allocates a buffer of `size` bytes, which aren't initialized; `nil` if there is no memory.
     public init?(size: Int) {
         guard let raw = gst_buffer_new_allocate(nil, gsize(size), nil) else { return nil }
         self.raw = raw
     }
 
-    /// A new buffer with a copy of these bytes; `nil` when there is no memory.
+    /// Allocates a buffer with a copy of `bytes`; `nil` if there is no memory.
     public init?(copying bytes: UnsafeRawBufferPointer) {
         self.init(size: bytes.count)
         gst_buffer_fill(raw, 0, bytes.baseAddress, gsize(bytes.count))
     }
 
-    /// A new buffer whose every byte is `value`; `nil` when there is no memory.
+    /// Allocates a buffer of `count` bytes that are all `value`; `nil` if there is no memory.
     public init?(filledWith value: UInt8, count: Int) {
         self.init(size: count)
         gst_buffer_memset(raw, 0, value, gsize(count))
     }
 
-    /// A buffer around the caller's memory, which must stay as it is until `release` runs (on any thread). No copy.
+    /// Creates a buffer that uses the caller's memory, without a copy. The memory must stay valid and unchanged until
+    /// GStreamer calls `release` with `context`, on any thread.
     public init(
         wrapping memory: UnsafeMutableRawBufferPointer, context: UnsafeMutableRawPointer?,
         release: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?
@@ -40,17 +41,20 @@ public struct Buffer: ~Copyable, @unchecked Sendable {
 
     deinit { gst_buffer_unref(raw) }
 
-    /// Gives the reference up to C.
+    /// Transfers the reference to C code.
     package consuming func take() -> UnsafeMutablePointer<GstBuffer> {
         let raw = self.raw
         discard self
         return raw
     }
 
+    /// Another reference to the same buffer.
     public var retained: Buffer { Buffer(retaining: raw) }
+    /// The buffer's properties and bytes; valid only while this reference exists.
     public var access: BufferAccess { BufferAccess(raw) }
 
-    /// The same, or a copy where somebody else holds it too: its timestamps may be written. The bytes aren't copied.
+    /// Returns a buffer whose timestamps and flags may be written: the same buffer if this is its only reference,
+    /// otherwise a copy that shares the bytes.
     public consuming func writable() -> Buffer {
         let mini = UnsafeMutableRawPointer(take()).assumingMemoryBound(to: GstMiniObject.self)
         return Buffer(
@@ -59,46 +63,54 @@ public struct Buffer: ~Copyable, @unchecked Sendable {
     }
 }
 
-/// A look at a buffer that somebody else holds: valid for the call it was passed to.
+/// Access to a buffer without a reference to it. Valid only during the call that it was passed to, or while the
+/// `Buffer` that it comes from exists.
 public struct BufferAccess {
     @usableFromInline package let raw: UnsafeMutablePointer<GstBuffer>
 
     @inlinable
     package init(_ raw: UnsafeMutablePointer<GstBuffer>) { self.raw = raw }
 
-    /// Presentation timestamp in its segment.
+    /// The presentation timestamp, in the stream's segment; `nil` if the buffer has none. Write it only if the buffer
+    /// is writable.
     public var presentationTimestamp: ClockTime? {
         @inlinable get { ClockTime(raw: raw.pointee.pts) }
         @inlinable nonmutating set { raw.pointee.pts = newValue.raw }
     }
 
+    /// The duration; `nil` if it is unknown. Write it only if the buffer is writable.
     public var duration: ClockTime? {
         @inlinable get { ClockTime(raw: raw.pointee.duration) }
         @inlinable nonmutating set { raw.pointee.duration = newValue.raw }
     }
 
-    /// It doesn't follow on the one before (`GST_BUFFER_FLAG_DISCONT`).
+    /// Whether the buffer doesn't continue the one before (`GST_BUFFER_FLAG_DISCONT`).
     public var isDiscontinuous: Bool { raw.pointee.mini_object.flags & GST_BUFFER_FLAG_DISCONT.rawValue != 0 }
+
     func clearFlags() {
         raw.pointee.mini_object.flags &=
             ~(GST_BUFFER_FLAG_DISCONT.rawValue | GST_BUFFER_FLAG_GAP.rawValue
             | GST_BUFFER_FLAG_RESYNC.rawValue)
     }
 
+    /// Sets the flag `GST_BUFFER_FLAG_DISCONT`. The buffer must be writable.
     public func markDiscontinuous() { raw.pointee.mini_object.flags |= GST_BUFFER_FLAG_DISCONT.rawValue }
 
-    /// Every byte becomes 0.
+    /// Sets every byte to 0. The buffer must be writable.
     public func silence() { gst_buffer_memset(raw, 0, 0, gst_buffer_get_size(raw)) }
 
+    /// The buffer's size in bytes.
     public var size: Int { Int(gst_buffer_get_size(raw)) }
 
-    /// Leaves only the bytes from `start` up to `end` in it. No copy.
+    /// Reduces the buffer to the bytes from `start` up to, but not including, `end`, without a copy. The default for
+    /// `end` is the buffer's size. The buffer must be writable.
     public func trim(from start: Int = 0, to end: Int? = nil) {
         gst_buffer_resize(raw, gssize(start), gssize((end ?? size) - start))
     }
 
-    /// All flags that say what the bytes are, such as those of keyframes, gaps and interlaced pictures, and nothing of the memory
-    /// that they lie in: they mean the same of a copy, wherever that is.
+    /// The flags that describe the content, such as those for key frames, gaps and interlacing. They apply to a copy in
+    /// any memory as well, even in another process. Flags about the buffer's own memory are left out. Write them only if
+    /// the buffer is writable.
     public var contentFlags: UInt32 {
         get { raw.pointee.mini_object.flags & Self.contentMask }
         nonmutating set {
@@ -107,7 +119,7 @@ public struct BufferAccess {
         }
     }
 
-    /// Of the content flags: others were to come before it.
+    /// The bit in `contentFlags` for a discontinuity (`GST_BUFFER_FLAG_DISCONT`): data before this buffer is missing.
     public static let discontinuous = GST_BUFFER_FLAG_DISCONT.rawValue
 
     private static let contentMask: UInt32 = {
@@ -116,11 +128,12 @@ public struct BufferAccess {
             GST_BUFFER_FLAG_CORRUPTED, GST_BUFFER_FLAG_MARKER, GST_BUFFER_FLAG_HEADER, GST_BUFFER_FLAG_GAP,
             GST_BUFFER_FLAG_DROPPABLE, GST_BUFFER_FLAG_DELTA_UNIT, GST_BUFFER_FLAG_NON_DROPPABLE,
         ]
-        // From the last on each kind of media has its own.
+        // The flags from GST_BUFFER_FLAG_LAST on are defined per media type.
         return flags.reduce(~(GST_BUFFER_FLAG_LAST.rawValue - 1)) { $0 | $1.rawValue }
     }()
 
-    /// Silence that nobody sent, or nothing to see: bytes for those who need some (`GST_BUFFER_FLAG_GAP`).
+    /// Whether the buffer fills a gap with silence or an empty picture that nobody sent (`GST_BUFFER_FLAG_GAP`). Write
+    /// it only if the buffer is writable.
     public var isGap: Bool {
         get { raw.pointee.mini_object.flags & GST_BUFFER_FLAG_GAP.rawValue != 0 }
         nonmutating set {
@@ -132,22 +145,25 @@ public struct BufferAccess {
         }
     }
 
+    /// A new reference to the buffer.
     public var retained: Buffer { Buffer(retaining: raw) }
 
-    /// A buffer with memory of its own.
+    /// A copy of the buffer and its bytes.
     public var copied: Buffer { Buffer(taking: gst_buffer_copy_deep(raw)) }
 
-    /// Another buffer on the same memory, with timestamps and flags of its own.
+    /// A copy that shares the bytes but has its own timestamps and flags.
     public var described: Buffer { Buffer(taking: gst_buffer_copy(raw)) }
 
-    /// The same, which holds this buffer for as long as it lives: its pool has it back, memory and all, only then.
+    /// A copy that shares the bytes and also holds this buffer, which returns to its pool only when the copy is
+    /// released.
     public var alias: Buffer {
         let alias = described
         gst_buffer_add_parent_buffer_meta(alias.raw, raw)
         return alias
     }
 
-    /// The pool that it goes back to, or that the buffer does whose memory it shows.
+    /// The pool that the buffer returns to; for an alias, the pool of the buffer whose memory it shares. `nil` if there
+    /// is none.
     package var pool: UnsafeMutablePointer<GstBufferPool>? {
         if let pool = raw.pointee.pool { return pool }
         guard let meta = gst_buffer_get_meta(raw, gst_parent_buffer_meta_api_get_type()) else { return nil }
@@ -155,19 +171,20 @@ public struct BufferAccess {
             .pointee.buffer.pointee.pool
     }
 
-    /// Wall-clock time of capture, Unix nanoseconds (`GstReferenceTimestampMeta`, `timestamp/x-unix`).
+    /// The wall-clock time of capture in nanoseconds since 1970 (`GstReferenceTimestampMeta` with the caps
+    /// `timestamp/x-unix`); `nil` if the buffer has none.
     public var captureTime: UInt64? {
         guard let meta = gst_buffer_get_reference_timestamp_meta(raw, ReferenceClock.unix.caps) else { return nil }
         return UInt64(meta.pointee.timestamp)
     }
 
-    /// Adds the wall-clock time of capture.
+    /// Adds the wall-clock time of capture, in nanoseconds since 1970. The buffer must be writable.
     public func setCaptureTime(_ unixNanoseconds: UInt64) {
         gst_buffer_add_reference_timestamp_meta(raw, ReferenceClock.unix.caps, GstClockTime(unixNanoseconds), .max)
     }
 }
 
-/// The clock that a reference timestamp is of, without a reference to count for each frame.
+/// The clock of a reference timestamp. A raw pointer, so that no reference is counted for each frame.
 ///
 /// `@unchecked Sendable`: points to caps that are never written and never freed.
 private struct ReferenceClock: @unchecked Sendable {
@@ -180,6 +197,21 @@ private struct ReferenceClock: @unchecked Sendable {
 }
 
 extension BufferAccess {
-    /// Sets every byte.
+    /// Sets every byte to `value`. The buffer must be writable.
     public func fill(with value: UInt8) { gst_buffer_memset(raw, 0, value, gst_buffer_get_size(raw)) }
+}
+
+/// A reference to a buffer as a copyable value, for queues that can't hold a `Buffer`. The owner calls `take` exactly
+/// once; otherwise the reference leaks or is released twice.
+package struct UnmanagedBuffer: @unchecked Sendable {
+    // `@unchecked Sendable`: owns one reference, which moves with the value.
+    private let raw: UnsafeMutablePointer<GstBuffer>
+
+    package init(_ buffer: consuming Buffer) { raw = buffer.take() }
+
+    /// The buffer's properties and bytes, until `take` is called.
+    package var access: BufferAccess { BufferAccess(raw) }
+
+    /// Returns the reference to the buffer.
+    package consuming func take() -> Buffer { Buffer(taking: raw) }
 }

@@ -1,25 +1,26 @@
 import CGStreamer
 
-/// Buffers in, pieces of any length out (`GstAdapter`): memory is shared where a piece lies in one buffer, and copied where
-/// it doesn't. Belongs to one thread.
-public final class BufferAdapter {
+/// Collects buffers and returns their bytes in pieces of any length (`GstAdapter`). A piece shares memory with its
+/// buffer if it lies within one, and is copied otherwise. Use it on one thread.
+package final class BufferAdapter {
     private let adapter: OpaquePointer
 
-    public init() {
+    package init() {
         GStreamerRuntime.initialize()
         adapter = gst_adapter_new()
     }
 
     deinit { gst_object_unref(UnsafeMutableRawPointer(adapter)) }
 
-    /// Bytes that are in it.
-    public var available: Int { Int(gst_adapter_available(adapter)) }
+    /// The number of bytes that can be taken.
+    package var available: Int { Int(gst_adapter_available(adapter)) }
 
-    public func push(_ buffer: consuming Buffer) { gst_adapter_push(adapter, buffer.take()) }
+    /// Appends a buffer's bytes.
+    package func push(_ buffer: consuming Buffer) { gst_adapter_push(adapter, buffer.take()) }
 
-    /// The first `count` bytes, without timestamps, and without what was said of the buffers that they come from: gaps and
-    /// discontinuities. `nil` when there are fewer.
-    public func take(_ count: Int) -> Buffer? {
+    /// Removes the first `count` bytes and returns them without timestamps, and without the source buffers' flags for
+    /// gaps and discontinuities. Returns `nil` if there are fewer bytes.
+    package func take(_ count: Int) -> Buffer? {
         gst_adapter_take_buffer(adapter, gsize(count)).map { raw in
             let piece = Buffer(taking: raw).writable()
             piece.access.clearFlags()
@@ -27,8 +28,9 @@ public final class BufferAdapter {
         }
     }
 
-    /// Leaves out the first `count` bytes, which must be there.
-    public func skip(_ count: Int) { gst_adapter_flush(adapter, gsize(count)) }
+    /// Discards the first `count` bytes. There must be as many.
+    package func skip(_ count: Int) { gst_adapter_flush(adapter, gsize(count)) }
 
-    public func clear() { gst_adapter_clear(adapter) }
+    /// Discards all bytes.
+    package func clear() { gst_adapter_clear(adapter) }
 }

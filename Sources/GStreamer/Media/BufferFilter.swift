@@ -1,60 +1,63 @@
 import CGStreamer
 import Synchronization
 
-/// Why a `BufferFilter` can't be made, or gave no buffer. Each says which element it is about.
-public enum BufferFilterError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// There is no such element on this machine.
+/// An error of a `BufferFilter`. The first value of each case is the element's factory name, or the description.
+package enum BufferFilterError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// No such element is installed.
     case noSuchElement(String)
-    /// Not an element with one always-present pad `sink` and one `src`.
+    /// The element doesn't have exactly one sink pad and one source pad that always exist.
     case wrongPads(String)
+    /// The element can't be created from the description, or doesn't reach PAUSED.
     case cannotStart(String, reason: String)
-    /// The element doesn't take these caps, or can't make anything of them.
+    /// The element doesn't accept these caps, or can't produce any output from them.
     case refused(String, caps: String, accepted: String)
     /// The element failed on a buffer.
     case failed(String, flow: FlowReturn, reason: String)
-    /// It kept the buffer to itself, or made several of it.
+    /// The element produced no buffer, or several, for one input buffer.
     case notOneBuffer(String, count: Int)
 
-    public var description: String {
+    package var description: String {
         switch self {
-        case .noSuchElement(let element): "no element \"\(element)\" on this machine"
-        case .wrongPads(let element): "\(element) has not just one sink and one src pad"
+        case .noSuchElement(let element): "no element \"\(element)\" is installed"
+        case .wrongPads(let element): "\(element) must have exactly one sink pad and one src pad"
         case .cannotStart(let element, let reason): "\(element) can't start: \(reason)"
-        case .refused(let element, let caps, let accepted): "\(element) takes \(accepted), not \(caps)"
+        case .refused(let element, let caps, let accepted): "\(element) accepts \(accepted), not \(caps)"
         case .failed(let element, let flow, let reason):
             "\(element) failed (\(flow))" + (reason.isEmpty ? "" : ": \(reason)")
-        case .notOneBuffer(let element, let count): "\(element) gave \(count) buffers at once for one"
+        case .notOneBuffer(let element, let count): "\(element) produced \(count) buffers for one"
         }
     }
 }
 
-/// An element with one sink and one source pad (`videoflip`, say) as a function from buffer to buffer.
+/// Uses an element with one sink pad and one source pad, such as `videoflip`, as a function from buffer to buffer.
 ///
-/// The element has no bin, no clock and no thread: `apply` pushes a buffer into it and has what comes out when it returns,
-/// on the caller's thread. For elements that give one buffer for each at once; one that waits for another buffer, or for a
-/// clock, is no such function. Events of a stream (tags, gaps, QoS) never reach it, so an image-orientation tag doesn't
-/// either.
+/// The element has no bin, clock or thread: `apply` pushes a buffer into the element on the caller's thread and returns
+/// the buffer that the element pushes meanwhile. The element must push exactly one buffer for each input buffer without
+/// waiting for another buffer or for a clock. The element receives no events of the stream such as tags, gaps and QoS,
+/// so an image-orientation tag has no effect.
 ///
-/// Belongs to one thread at a time.
-public final class BufferFilter {
-    /// What a property of the element is set by; `set` is shorter.
-    public let element: Element
+/// Use it on one thread at a time.
+package final class BufferFilter {
+    /// The element, for access to its properties. `set` is shorter for setting one from text.
+    package let element: Element
     private let factory: String
     private let input: UnsafeMutablePointer<GstPad>
     private let output: UnsafeMutablePointer<GstPad>
     private let bus: UnsafeMutablePointer<GstBus>
     private let outlet = Outlet()
-    /// What the element has been told; compared by identity for each buffer.
+    /// The caps that the element has accepted; compared by identity for each buffer.
     private var inputCaps: Caps?
     private var hasStarted = false
 
-    /// What the element's source pad has pushed. Locked: an element that isn't such a function may have a thread of its own.
+    /// Receives the caps and buffers that the element's source pad pushes. Behind a lock, because an unsuitable element
+    /// may push from a thread of its own.
     private final class Outlet {
         struct State {
             var caps: Caps?
             var buffer: UnmanagedBuffer?
             var count = 0
-            /// The one that pushes. What another pushes may be for any buffer.
+            /// The thread that calls `apply`. Buffers from other threads are ignored: they may belong to any input
+            /// buffer.
             var thread: UInt = 0
         }
 
@@ -73,19 +76,19 @@ public final class BufferFilter {
 
         func receive(_ buffer: consuming Buffer) {
             let buffer = UnmanagedBuffer(buffer)
-            let superfluous = state.withLock { state in
-                guard state.thread == currentThread() else { return Optional(buffer) }
+            let discarded = state.withLock { state in
+                guard state.thread == currentThreadID() else { return Optional(buffer) }
                 state.count += 1
                 defer { state.buffer = buffer }
                 return state.buffer
             }
-            _ = superfluous?.take()
+            _ = discarded?.take()
         }
 
-        /// From now on buffers count that come on this thread.
-        func open() { state.withLock { $0.thread = currentThread() } }
+        /// Starts to accept buffers from the calling thread.
+        func open() { state.withLock { $0.thread = currentThreadID() } }
 
-        /// The last buffer since `open`, and how many there were.
+        /// Stops accepting buffers. Returns the last buffer since `open`, and the number of buffers.
         func close() -> (buffer: UnmanagedBuffer?, count: Int) {
             state.withLock { state in
                 defer {
@@ -98,15 +101,16 @@ public final class BufferFilter {
         }
     }
 
-    /// Makes the element. It starts with the first buffer: until then properties that are locked while it runs can be set.
-    /// `sinkPad` is for elements that call theirs otherwise.
-    public convenience init(_ factory: String, sinkPad: String = "sink") throws(BufferFilterError) {
+    /// Creates the element. The element starts with the first buffer, so that properties that are locked while it runs
+    /// can be set before. `sinkPad` is the name of the element's sink pad.
+    package convenience init(_ factory: String, sinkPad: String = "sink") throws(BufferFilterError) {
         guard let element = Element(factory: factory) else { throw .noSuchElement(factory) }
         try self.init(element, called: factory, sinkPad: sinkPad)
     }
 
-    /// Several elements as one, from a description in `gst-launch-1.0` syntax with one end open on either side.
-    public convenience init(parsing description: String) throws(BufferFilterError) {
+    /// Creates a bin from a description in `gst-launch-1.0` syntax with one unlinked sink pad and one unlinked source
+    /// pad.
+    package convenience init(parsing description: String) throws(BufferFilterError) {
         GStreamerRuntime.initialize()
         var error: UnsafeMutablePointer<GError>?
         let bin = gst_parse_bin_from_description_full(description, 1, nil, GST_PARSE_FLAG_FATAL_ERRORS, &error)
@@ -126,7 +130,7 @@ public final class BufferFilter {
         output = gst_pad_new("output", GST_PAD_SINK)
         bus = gst_bus_new()
         for pad in [input, output] { gst_object_ref_sink(pad) }
-        // Only what went wrong is kept.
+        // Keeps errors and warnings only.
         gst_bus_set_sync_handler(
             bus,
             { _, message, _ in
@@ -175,7 +179,7 @@ public final class BufferFilter {
                 gst_event_unref(event)
                 return 1
             }, context, nil)
-        // Anything goes: the default would insist on the caps that are there, and allow no change.
+        // Accepts any caps: the default handlers accept only the pad's current caps, so the format could never change.
         gst_pad_set_query_function_full(
             output,
             { _, _, query in
@@ -195,24 +199,27 @@ public final class BufferFilter {
             }, nil, nil)
     }
 
-    /// Sets a property of the element from text, as a description would. It counts from the next buffer on, and may change
-    /// `outputCaps` with it: `set("video-direction", to: "90r")` swaps width and height.
-    public func set(_ property: String, to text: String) throws(PropertyError) {
+    /// Sets a property of the element from text, as in a description. Takes effect with the next buffer, which may also
+    /// change `outputCaps`: `set("video-direction", to: "90r")` swaps width and height.
+    package func set(_ property: String, to text: String) throws(PropertyError) {
         try element.setProperty(property, parsing: text)
     }
 
-    /// What the element gives; `nil` before the first buffer. The same object until it changes.
-    public var outputCaps: Caps? { outlet.caps }
+    /// The caps of the element's output; `nil` before the first buffer. The same object as long as the caps don't
+    /// change.
+    package var outputCaps: Caps? { outlet.caps }
 
-    /// The element's buffer for this one, whose caps are `caps`; it may be the very same.
+    /// Pushes a buffer with the caps `caps` into the element, and returns the element's output buffer, which may be the
+    /// same buffer.
     ///
-    /// A buffer that nobody else holds may be edited in place. After an error the filter goes on with the next buffer.
-    public func apply(_ buffer: consuming Buffer, caps: Caps) throws(BufferFilterError) -> Buffer {
+    /// The element may edit the buffer in place if this is the only reference. After an error, the filter can be used
+    /// for the next buffer.
+    package func apply(_ buffer: consuming Buffer, caps: Caps) throws(BufferFilterError) -> Buffer {
         if caps.raw != inputCaps?.raw { try announce(caps) }
         outlet.open()
         let flow = gst_pad_push(input, buffer.take())
         let (result, count) = outlet.close()
-        // A GstVideoFilter that can't map its input gives a buffer full of nothing, and a warning.
+        // A GstVideoFilter that can't map its input posts a warning and outputs a buffer without a picture.
         guard flow == GST_FLOW_OK, count == 1, let result, gst_bus_have_pending(bus) == 0 else {
             _ = result?.take()
             throw failure(FlowReturn(flow), caps, count: count)
@@ -227,16 +234,16 @@ public final class BufferFilter {
             gst_pad_push_event(input, gst_event_new_stream_start("buffer-filter"))
             hasStarted = true
         }
-        // Not until they are taken: the next buffer asks again.
+        // Stays nil if the element refuses the caps, so that the next buffer sends them again.
         inputCaps = nil
-        let isTaken = gst_pad_push_event(input, gst_event_new_caps(caps.raw)) != 0
+        let isAccepted = gst_pad_push_event(input, gst_event_new_caps(caps.raw)) != 0
         if isFirst {
-            // After the caps: that is the order of a stream's events.
+            // GStreamer requires the order STREAM_START, CAPS, SEGMENT.
             var segment = GstSegment()
             gst_segment_init(&segment, GST_FORMAT_TIME)
             gst_pad_push_event(input, gst_event_new_segment(&segment))
         }
-        guard isTaken else { throw refusal(caps) }
+        guard isAccepted else { throw refusal(caps) }
         inputCaps = caps
     }
 
@@ -258,7 +265,7 @@ public final class BufferFilter {
         return .notOneBuffer(factory, count: count)
     }
 
-    /// What the element said on its bus, and nothing is left there.
+    /// Empties the element's bus, and returns the text of its last error, or otherwise of its first warning.
     private func takeReason() -> String {
         var reason = ""
         while let message = gst_bus_pop(bus) {
@@ -274,7 +281,8 @@ public final class BufferFilter {
 }
 
 extension Message.Report {
-    /// The message; elements that have none of their own put what they have to say into the debug text's last line.
+    /// The error's message and the last line of its debug text, in which elements with a generic message give the
+    /// reason.
     fileprivate var text: String {
         let detail = debug.split(separator: "\n").last.map { ": \($0)" } ?? ""
         return error.message + detail
@@ -282,9 +290,9 @@ extension Message.Report {
 }
 
 extension BufferFilter {
-    /// A single picture, made upright, in the layout that is usual for its new size. In formats that `videoflip` takes, such as
-    /// RGB and RGBA.
-    public static func turned(
+    /// Returns a picture turned by `orientation`, in GStreamer's default layout for the new size. The format must be
+    /// one that `videoflip` accepts, such as RGB or RGBA.
+    package static func turned(
         _ buffer: consuming Buffer, _ info: VideoInfo, by orientation: VideoOrientation
     ) throws -> Buffer {
         let filter = try BufferFilter("videoflip")

@@ -1,7 +1,7 @@
 import Glibc
 
 extension [UInt8] {
-    /// Copies all of `source` to `offset` in one go, where `replaceSubrange` goes byte by byte in a debug build.
+    /// Copies all of `source` to `offset` with one `memcpy`. In debug builds `replaceSubrange` copies byte by byte.
     package mutating func copy(_ source: [UInt8], to offset: Int) {
         precondition(offset >= 0 && offset + source.count <= count)
         withUnsafeMutableBytes { target in
@@ -9,7 +9,7 @@ extension [UInt8] {
         }
     }
 
-    /// Sets the bytes of `range` to `value` in one go.
+    /// Sets the bytes of `range` to `value` with one `memset`.
     package mutating func fill(_ range: Range<Int>, with value: UInt8) {
         precondition(range.lowerBound >= 0 && range.upperBound <= count)
         withUnsafeMutableBytes { _ = memset($0.baseAddress! + range.lowerBound, Int32(value), range.count) }

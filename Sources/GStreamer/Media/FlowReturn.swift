@@ -1,9 +1,20 @@
 import CGStreamer
 
-/// What became of a buffer that was pushed (`GstFlowReturn`).
+/// The result of passing on a buffer (`GstFlowReturn`).
 public enum FlowReturn: Sendable {
-    case ok, endOfStream, flushing, notLinked, notNegotiated, error
-    /// The transform keeps the buffer to itself: it goes no further, and that is no error.
+    /// The buffer was accepted (`GST_FLOW_OK`).
+    case ok
+    /// The stream has ended (`GST_FLOW_EOS`).
+    case endOfStream
+    /// The pad is flushing or isn't active (`GST_FLOW_FLUSHING`).
+    case flushing
+    /// The pad isn't linked (`GST_FLOW_NOT_LINKED`).
+    case notLinked
+    /// The pad has no caps, or its caps were refused (`GST_FLOW_NOT_NEGOTIATED`).
+    case notNegotiated
+    /// An error occurred, which an element has posted on the bus (`GST_FLOW_ERROR`, or any other failure).
+    case error
+    /// The transform dropped the buffer, which isn't an error (`GST_BASE_TRANSFORM_FLOW_DROPPED`).
     case dropped
 
     @inlinable

@@ -1,24 +1,24 @@
 import CGStreamer
 
-/// Room for the bytes of one frame, used again for each: to have a frame as it was, after somebody failed at editing it.
-public final class FrameBackup {
+/// Saves the bytes of a frame, to restore the frame if editing it fails. The memory is reused for every frame.
+package final class FrameBackup {
     private let buffer: Buffer
     private let info: VideoInfo
 
-    /// `nil` when there is no memory.
-    public init?(_ info: VideoInfo) {
+    /// Allocates memory for a frame of the format `info`; `nil` if there is none.
+    package init?(_ info: VideoInfo) {
         guard let buffer = Buffer(size: info.size) else { return nil }
         self.buffer = buffer
         self.info = info
     }
 
-    /// Copies the frame's bytes here.
-    public func save(_ frame: borrowing MappedVideoFrame) {
+    /// Saves the frame's bytes.
+    package func save(_ frame: borrowing MappedVideoFrame) {
         _ = buffer.access.withVideoFrame(info, .readWrite) { gst_video_frame_copy($0.frame, frame.frame) }
     }
 
-    /// Gives the frame the bytes that were saved.
-    public func restore(_ frame: inout MappedVideoFrame) {
+    /// Restores the saved bytes in the frame.
+    package func restore(_ frame: inout MappedVideoFrame) {
         _ = buffer.access.withVideoFrame(info, .read) { gst_video_frame_copy(frame.frame, $0.frame) }
     }
 }

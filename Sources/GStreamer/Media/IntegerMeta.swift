@@ -1,10 +1,10 @@
 import CGStreamer
 
-/// A registered `GstMeta` with one integer in it, which follows a buffer through copies and transforms.
+/// A registered `GstMeta` that contains one integer and follows its buffer through copies and transforms.
 ///
-/// It has no tags, so elements that know nothing of it copy it along.
-public struct IntegerMeta: @unchecked Sendable {
-    // `@unchecked Sendable`: points to a registration that lives as long as the process.
+/// The meta's API has no tags, so elements that don't know the meta copy it.
+package struct IntegerMeta: @unchecked Sendable {
+    // `@unchecked Sendable`: points to a registration that exists as long as the process.
     @usableFromInline let info: UnsafePointer<GstMetaInfo>
 
     @usableFromInline
@@ -13,8 +13,8 @@ public struct IntegerMeta: @unchecked Sendable {
         @usableFromInline var value: Int32
     }
 
-    /// Registers the meta, or finds it where another copy of this code has done so.
-    public init(name: String) {
+    /// Registers the meta, or looks it up if another copy of this code in the process has registered it.
+    package init(name: String) {
         GStreamerRuntime.initialize()
         if let known = gst_meta_get_info(name) {
             info = known
@@ -29,7 +29,7 @@ public struct IntegerMeta: @unchecked Sendable {
                 return 1
             }, nil,
             { destination, meta, _, type, _ in
-                // A copy keeps the value; anything else (there is nothing else in 1.22 for raw video but scaling) too.
+                // Every transform keeps the value: GStreamer 1.22 has only copying and, for raw video, scaling.
                 let value = UnsafeMutableRawPointer(meta!).assumingMemoryBound(to: Layout.self).pointee.value
                 let copy =
                     gst_buffer_get_meta(destination, meta!.pointee.info.pointee.api)
@@ -40,14 +40,15 @@ public struct IntegerMeta: @unchecked Sendable {
             })
     }
 
+    /// Returns the meta's value; `nil` if the buffer doesn't have the meta.
     @inlinable
-    public func value(of buffer: BufferAccess) -> Int32? {
+    package func value(of buffer: BufferAccess) -> Int32? {
         guard let meta = gst_buffer_get_meta(buffer.raw, info.pointee.api) else { return nil }
         return UnsafeMutableRawPointer(meta).assumingMemoryBound(to: Layout.self).pointee.value
     }
 
-    /// The buffer must be writable.
-    public func set(_ value: Int32, on buffer: BufferAccess) {
+    /// Sets the meta's value, and adds the meta if the buffer doesn't have it. The buffer must be writable.
+    package func set(_ value: Int32, on buffer: BufferAccess) {
         let meta = gst_buffer_get_meta(buffer.raw, info.pointee.api) ?? gst_buffer_add_meta(buffer.raw, info, nil)
         guard let meta else { return }
         UnsafeMutableRawPointer(meta).assumingMemoryBound(to: Layout.self).pointee.value = value

@@ -1,9 +1,9 @@
 import CGStreamer
 
-/// A buffer of interleaved audio that is mapped for the length of a call: samples as spans that the compiler keeps from
-/// escaping.
+/// A buffer of interleaved audio that is mapped during a call. The samples are spans, which the compiler doesn't allow
+/// to escape.
 ///
-/// Not copyable and not escapable: it can be neither kept nor handed to another thread.
+/// The type is neither copyable nor escapable, so a value can't be kept or passed to another thread.
 public struct MappedAudioBuffer: ~Copyable, ~Escapable {
     @usableFromInline package let buffer: UnsafeMutablePointer<GstAudioBuffer>
 
@@ -11,25 +11,28 @@ public struct MappedAudioBuffer: ~Copyable, ~Escapable {
     @inlinable
     package init(_ buffer: UnsafeMutablePointer<GstAudioBuffer>) { self.buffer = buffer }
 
+    /// The audio format.
     public var info: AudioInfo { AudioInfo(buffer.pointee.info) }
-    /// Samples per second of each channel.
+    /// The samples per second of each channel.
     @inlinable public var rate: Int { Int(buffer.pointee.info.rate) }
+    /// The number of channels.
     @inlinable public var channels: Int { Int(buffer.pointee.info.channels) }
-    /// Samples of each channel.
+    /// The number of samples per channel.
     @inlinable public var frameCount: Int { Int(buffer.pointee.n_samples) }
-    /// Bytes of all samples.
+    /// The bytes of all samples.
     @inlinable public var byteCount: Int { frameCount * Int(buffer.pointee.info.bpf) }
 
     @inlinable
     func elements<Sample>(_ type: Sample.Type) -> UnsafeMutableBufferPointer<Sample> {
         let count = frameCount * channels
         precondition(count * MemoryLayout<Sample>.stride <= byteCount, "samples wider than the buffer's")
-        // The memory is GStreamer's, aligned to 8 bytes or more, and every bit pattern is a sample. An empty buffer has none.
+        // GStreamer aligns the memory to 8 bytes or more, and every bit pattern is a valid sample. An empty buffer has
+        // no memory.
         return UnsafeMutableBufferPointer(
             start: buffer.pointee.planes[0]?.assumingMemoryBound(to: Sample.self), count: count)
     }
 
-    /// The samples of all channels, one of each channel after the other.
+    /// Returns the interleaved samples of all channels. `Sample` must not be wider than the format's samples.
     @_lifetime(borrow self)
     @inlinable
     public func samples<Sample: BitwiseCopyable>(as type: Sample.Type) -> Span<Sample> {
@@ -37,7 +40,7 @@ public struct MappedAudioBuffer: ~Copyable, ~Escapable {
         return unsafe _overrideLifetime(span, borrowing: self)
     }
 
-    /// The same for writing; the buffer must have been mapped so.
+    /// Returns the interleaved samples of all channels for writing. The buffer must be mapped with `readWrite`.
     @_lifetime(&self)
     @inlinable
     public mutating func mutableSamples<Sample: BitwiseCopyable>(as type: Sample.Type) -> MutableSpan<Sample> {
@@ -47,12 +50,13 @@ public struct MappedAudioBuffer: ~Copyable, ~Escapable {
 }
 
 extension BufferAccess {
-    /// Maps the buffer as interleaved audio while `body` runs. `nil` when it can't be mapped, or has planes.
+    /// Calls `body` with the buffer mapped as interleaved audio. Returns `nil` if the buffer can't be mapped, or if its
+    /// audio isn't interleaved. For `readWrite`, the buffer must be writable.
     @inlinable
     public func withAudioBuffer<R>(
         _ info: AudioInfo, _ mode: MapMode, _ body: (inout MappedAudioBuffer) throws -> R
     ) rethrows -> R? {
-        // GStreamer fills the structure in, all 400 bytes of it: no need to clear it first.
+        // GStreamer fills the whole structure of 400 bytes, so it need not be cleared first.
         return try withUnsafeTemporaryAllocation(of: GstAudioBuffer.self, capacity: 1) { memory in
             let pointer = memory.baseAddress!
             let isMapped = withUnsafePointer(to: info.raw) { layout in

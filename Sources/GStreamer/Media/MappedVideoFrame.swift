@@ -1,8 +1,8 @@
 import CGStreamer
 
-/// A video buffer that is mapped for the length of a call: planes as spans that the compiler keeps from escaping.
+/// A video frame that is mapped during a call. The planes are spans, which the compiler doesn't allow to escape.
 ///
-/// Not copyable and not escapable: it can be neither kept nor handed to another thread.
+/// The type is neither copyable nor escapable, so a value can't be kept or passed to another thread.
 public struct MappedVideoFrame: ~Copyable, ~Escapable {
     @usableFromInline package let frame: UnsafeMutablePointer<GstVideoFrame>
 
@@ -10,17 +10,20 @@ public struct MappedVideoFrame: ~Copyable, ~Escapable {
     @inlinable
     package init(_ frame: UnsafeMutablePointer<GstVideoFrame>) { self.frame = frame }
 
+    /// The video format.
     public var info: VideoInfo { VideoInfo(frame.pointee.info) }
+    /// The frame's width in pixels.
     @inlinable public var width: Int { Int(frame.pointee.info.width) }
+    /// The frame's height in pixels.
     @inlinable public var height: Int { Int(frame.pointee.info.height) }
-    /// Interlaced content of this very buffer (in `mixed` caps it differs from buffer to buffer).
+    /// Whether this frame is interlaced. With `interlace-mode=mixed` that differs from buffer to buffer.
     public var isInterlaced: Bool {
         frame.pointee.info.interlace_mode != GST_VIDEO_INTERLACE_MODE_PROGRESSIVE
             && (frame.pointee.info.interlace_mode != GST_VIDEO_INTERLACE_MODE_MIXED
                 || frame.pointee.flags.rawValue & GST_VIDEO_FRAME_FLAG_INTERLACED.rawValue != 0)
     }
 
-    /// Bytes from one row of the plane to the next.
+    /// Returns the bytes from one row of the plane to the next.
     @inlinable @inline(__always)
     public func stride(plane index: Int) -> Int {
         withUnsafePointer(to: &frame.pointee.info.stride) {
@@ -36,13 +39,13 @@ public struct MappedVideoFrame: ~Copyable, ~Escapable {
         }.assumingMemoryBound(to: UInt8.self)
     }
 
-    /// Bytes of a plane: `stride` for each row but the last, which ends with its last pixel.
+    /// Returns the bytes of a plane: one stride for each row except the last, which ends with its last pixel.
     @inlinable @inline(__always)
     func length(_ index: Int, rows: Int, rowBytes: Int) -> Int {
         rows == 0 ? 0 : stride(plane: index) * (rows - 1) + rowBytes
     }
 
-    /// The plane's bytes, `rows` rows of `rowBytes` each, `stride(plane:)` apart.
+    /// Returns the plane's bytes: `rows` rows of `rowBytes` bytes each, `stride(plane:)` bytes apart.
     @_lifetime(borrow self)
     @inlinable @inline(__always)
     public func bytes(plane index: Int, rows: Int, rowBytes: Int) -> Span<UInt8> {
@@ -51,7 +54,8 @@ public struct MappedVideoFrame: ~Copyable, ~Escapable {
         return unsafe _overrideLifetime(span, borrowing: self)
     }
 
-    /// The same for writing; the buffer must have been mapped so.
+    /// Returns the plane's bytes for writing, as `bytes(plane:rows:rowBytes:)` does for reading. The buffer must be
+    /// mapped with `readWrite`.
     @_lifetime(&self)
     @inlinable @inline(__always)
     public mutating func mutableBytes(plane index: Int, rows: Int, rowBytes: Int) -> MutableSpan<UInt8> {
@@ -62,7 +66,8 @@ public struct MappedVideoFrame: ~Copyable, ~Escapable {
 }
 
 extension MappedVideoFrame {
-    /// Where alpha of 8 bits lies; `nil` in formats without it.
+    /// The plane of the alpha component, its bytes per pixel and its offset in a pixel; `nil` in formats without 8-bit
+    /// alpha.
     private var alphaComponent: (plane: Int, step: Int, offset: Int)? {
         guard let format = frame.pointee.info.finfo?.pointee,
             format.flags.rawValue & GST_VIDEO_FORMAT_FLAG_ALPHA.rawValue != 0, format.depth.3 == 8
@@ -70,7 +75,7 @@ extension MappedVideoFrame {
         return (Int(format.plane.3), Int(format.pixel_stride.3), Int(format.poffset.3))
     }
 
-    /// Sets alpha to its largest in every pixel, in formats with 8 bits of it; nothing happens in those without.
+    /// Sets alpha to 255 in every pixel. Does nothing in formats without 8-bit alpha.
     mutating func makeOpaque() {
         guard let (plane, step, offset) = alphaComponent else { return }
         var row = base(plane) + offset
@@ -84,8 +89,8 @@ extension MappedVideoFrame {
         }
     }
 
-    /// Takes the colours of a buffer of the same format and size, and keeps its own alpha (of 8 bits); false when the buffer
-    /// can't be mapped.
+    /// Copies the pixels of a buffer of the same format and size, but keeps the frame's own 8-bit alpha. The buffer
+    /// must be writable, because the alpha is written into it first. Returns false if it can't be mapped.
     public mutating func copyColor(of buffer: consuming Buffer, _ info: VideoInfo) -> Bool {
         guard let (plane, step, offset) = alphaComponent else { return copy(buffer.access, info) }
         let target = frame
@@ -100,9 +105,12 @@ extension MappedVideoFrame {
     }
 }
 
-/// Whether a mapped buffer is written to.
+/// The access for which a buffer is mapped.
 public enum MapMode: Sendable {
-    case read, readWrite
+    /// Reading only.
+    case read
+    /// Reading and writing; the buffer must be writable.
+    case readWrite
 
     @inlinable
     package var raw: GstMapFlags {
@@ -111,17 +119,20 @@ public enum MapMode: Sendable {
 }
 
 extension BufferAccess {
-    /// Maps the buffer as a frame laid out as `info` (or as the buffer's `GstVideoMeta` says) while `body` runs.
-    /// `nil` when it can't be mapped: too small for the size in its caps, or memory that no CPU reads.
+    /// Calls `body` with the buffer mapped as a video frame, laid out as its `GstVideoMeta` or otherwise `info`
+    /// describes.
+    ///
+    /// Returns `nil` if the buffer can't be mapped: if it is too small for the size in its caps, or the CPU can't
+    /// access its memory.
     @inlinable
     public func withVideoFrame<R>(
         _ info: VideoInfo, _ mode: MapMode, _ body: (inout MappedVideoFrame) throws -> R
     ) rethrows -> R? {
-        // The caller holds the buffer, so the frame needs no reference of its own (GST_VIDEO_FRAME_MAP_FLAG_NO_REF),
-        // which also keeps a buffer writable that is.
+        // The caller holds the buffer, so the frame needs no reference of its own (GST_VIDEO_FRAME_MAP_FLAG_NO_REF). A
+        // second reference would make the buffer read-only.
         let flags = GstMapFlags(
             rawValue: mode.raw.rawValue | UInt32(GST_VIDEO_FRAME_MAP_FLAG_NO_REF.rawValue))
-        // GStreamer fills the structure in, all 400 bytes of it: no need to clear it first.
+        // GStreamer fills the whole structure of 400 bytes, so it need not be cleared first.
         return try withUnsafeTemporaryAllocation(of: GstVideoFrame.self, capacity: 1) { memory in
             let pointer = memory.baseAddress!
             let isMapped = withUnsafePointer(to: info.raw) { layout in

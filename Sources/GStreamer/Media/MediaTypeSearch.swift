@@ -1,9 +1,9 @@
 import CGStreamer
 
 extension ArraySlice<UInt8> {
-    /// The probable media type of a file that begins with these bytes, such as `audio/x-wav`, or `nil` if GStreamer's
+    /// The probable media type of a file that begins with these bytes, such as `audio/x-wav`; `nil` if GStreamer's
     /// typefinders find no likely type.
-    public var likelyMediaType: String? {
+    package var likelyMediaType: String? {
         withUnsafeBufferPointer { bytes in
             var probability = GST_TYPE_FIND_NONE
             let caps = gst_type_find_helper_for_data(nil, bytes.baseAddress, gsize(bytes.count), &probability)

@@ -1,17 +1,18 @@
 import CGStreamer
 
-/// The API of a kind of meta. Downstream lists in its answer to an ALLOCATION query those that it understands.
-public struct MetaAPI: Sendable, Hashable {
+/// The API of a type of meta. In its answer to an ALLOCATION query, downstream lists the APIs that it supports.
+package struct MetaAPI: Sendable, Hashable {
     package let type: GType
 
     private init(_ type: GType) { self.type = type }
 
-    /// `GstVideoMeta`: strides may be anything.
-    public static let video = MetaAPI(gst_video_meta_api_get_type())
+    /// `GstVideoMeta`. An element that lists it accepts any strides.
+    package static let video = MetaAPI(gst_video_meta_api_get_type())
 
-    /// Registers an API that buffers don't carry: to list it says something by itself. A filter that gives out buffers of its
-    /// own doesn't list it for those behind it. Or finds the API where another copy of this code has registered it.
-    public init(listed name: String) {
+    /// Registers an API that no meta uses: that an element lists it is the information. Because of the API's tag
+    /// `memory`, a filter that allocates its own output doesn't pass it on upstream. If another copy of this code in
+    /// the process has registered the API, looks it up instead.
+    package init(listed name: String) {
         GStreamerRuntime.initialize()
         let known = g_type_from_name(name)
         guard known == 0 else {
@@ -25,18 +26,20 @@ public struct MetaAPI: Sendable, Hashable {
     }
 }
 
-/// An ALLOCATION query with downstream's answer: valid for the call it was passed to.
+/// An ALLOCATION query and its answer. Valid only during the call that it was passed to.
 public struct AllocationQuery {
     private let raw: UnsafeMutablePointer<GstQuery>
 
     package init(_ raw: UnsafeMutablePointer<GstQuery>) { self.raw = raw }
 
-    public func lists(_ api: MetaAPI) -> Bool { gst_query_find_allocation_meta(raw, api.type, nil) != 0 }
+    /// Returns whether the answer lists `api`.
+    package func lists(_ api: MetaAPI) -> Bool { gst_query_find_allocation_meta(raw, api.type, nil) != 0 }
 
-    public func list(_ api: MetaAPI) { gst_query_add_allocation_meta(raw, api.type, nil) }
+    /// Adds `api` to the answer.
+    package func list(_ api: MetaAPI) { gst_query_add_allocation_meta(raw, api.type, nil) }
 
-    /// Says no longer that `api` is understood.
-    public func remove(_ api: MetaAPI) {
+    /// Removes `api` from the answer.
+    package func remove(_ api: MetaAPI) {
         var index: guint = 0
         guard gst_query_find_allocation_meta(raw, api.type, &index) != 0 else { return }
         gst_query_remove_nth_allocation_meta(raw, index)
@@ -44,9 +47,9 @@ public struct AllocationQuery {
 }
 
 extension BufferAccess {
-    /// Gives a smaller picture of `info` that was made of this one the metas that still hold for it, as `videoscale` does:
-    /// each decides for itself, and what describes the memory stays behind.
-    public func copyMetas(toScaled target: BufferAccess, from info: VideoInfo, to scaled: VideoInfo) {
+    /// Copies the buffer's metas to `target`, a scaled copy of the picture, as `videoscale` does. Each meta's transform
+    /// function decides whether and how it is copied. Metas that describe the memory aren't copied.
+    package func copyMetas(toScaled target: BufferAccess, from info: VideoInfo, to scaled: VideoInfo) {
         var (source, result) = (info.raw, scaled.raw)
         let memory = g_quark_from_string("memory")
         withUnsafeMutablePointer(to: &source) { source in

@@ -1,22 +1,22 @@
 import CGStreamer
 
-/// A picture made ready for frames of one format and size, to be blended onto them in place
-/// (`GstVideoOverlayComposition`). Belongs to one thread at a time.
-public final class Overlay {
+/// A picture converted for frames of one format and size, and blended onto them in place
+/// (`GstVideoOverlayComposition`). Use it on one thread at a time.
+package final class Overlay {
     private let composition: OpaquePointer
 
-    /// The visible part of `picture`, scaled into `place` in frames of `info`. `opacity` is 0…1. `nil` when it can't be
-    /// converted.
-    public init?(_ picture: Picture, onto info: VideoInfo, at place: VideoConverter.Rectangle, opacity: Double) {
-        // Left to itself the blender turns RGB into limited-range BT.601 whatever the frame is: it gets the frame's own
-        // colorimetry, and has nothing to turn.
+    /// Scales the visible part of `picture` to fill `place` in frames of the format `info`. `opacity` is from 0 to 1.
+    /// Returns `nil` if the picture can't be converted.
+    package init?(_ picture: Picture, onto info: VideoInfo, at place: VideoConverter.Rectangle, opacity: Double) {
+        // The blender converts RGB to limited-range BT.601 whatever the frame's colorimetry is. A picture in the
+        // frame's own colorimetry is blended without a conversion.
         var raw = GstVideoInfo()
         let format = info.isYUV ? GST_VIDEO_FORMAT_AYUV : GST_VIDEO_FORMAT_BGRA
         guard place.width > 0, place.height > 0,
             gst_video_info_set_format(&raw, format, guint(place.width), guint(place.height)) != 0
         else { return nil }
         if info.isYUV { raw.colorimetry = info.raw.colorimetry }
-        // The converter insists on one rate, though a still picture has none to speak of.
+        // The converter refuses different frame rates, which mean nothing for a still picture.
         (raw.fps_n, raw.fps_d) = (picture.info.raw.fps_n, picture.info.raw.fps_d)
         guard
             let pixels = VideoConverter(from: picture.info, to: VideoInfo(raw), crop: picture.visible, isSmooth: true)?
@@ -37,8 +37,8 @@ public final class Overlay {
 
     deinit { gst_video_overlay_composition_unref(composition) }
 
-    /// False when GStreamer can't blend onto this format.
-    public func blend(onto frame: inout MappedVideoFrame) -> Bool {
+    /// Blends the picture onto the frame. Returns false if GStreamer doesn't support the frame's format.
+    package func blend(onto frame: inout MappedVideoFrame) -> Bool {
         gst_video_overlay_composition_blend(composition, frame.frame) != 0
     }
 }

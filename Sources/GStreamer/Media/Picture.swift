@@ -1,16 +1,17 @@
 import CGStreamer
 
-/// One still picture with alpha (BGRA).
-public final class Picture {
-    /// Why there is no picture.
-    public enum Failure: Error, Sendable, Equatable, CustomStringConvertible {
-        /// An element that is needed isn't there; the Debian package that has it.
+/// A still picture with alpha, in the format BGRA.
+package final class Picture {
+    /// The reason why a picture couldn't be created.
+    package enum Failure: Error, Sendable, Equatable, CustomStringConvertible {
+        /// A required element isn't installed; with the Debian package that contains it.
         case missingElement(String, package: String)
-        /// Nothing in the picture can be seen.
+        /// All pixels of the picture are fully transparent.
         case empty
+        /// Reading or converting the picture failed, with the reason.
         case failed(String)
 
-        public var description: String {
+        package var description: String {
             switch self {
             case .missingElement(let name, let package): "the element \(name) is missing (package \(package))"
             case .empty: "nothing in the picture is visible"
@@ -21,11 +22,11 @@ public final class Picture {
 
     let buffer: Buffer
     let info: VideoInfo
-    /// The part outside of which nothing is visible.
-    public let visible: VideoConverter.Rectangle
+    /// The smallest rectangle that contains all pixels that aren't fully transparent.
+    package let visible: VideoConverter.Rectangle
 
-    /// One colour, red, green and blue from the high byte down.
-    public init?(color: UInt32) {
+    /// Creates an opaque picture of one color, written as 0xRRGGBB; `nil` if there is no memory.
+    package init?(color: UInt32) {
         guard let info = VideoInfo(.bgra, width: 16, height: 16), let buffer = Buffer(size: info.size) else {
             return nil
         }
@@ -39,7 +40,7 @@ public final class Picture {
         visible = VideoConverter.Rectangle(x: 0, y: 0, width: 16, height: 16)
     }
 
-    /// BGRA; throws when nothing in it can be seen.
+    /// Creates a picture from a BGRA buffer. Throws `empty` if all pixels are fully transparent.
     init(_ buffer: consuming Buffer, _ info: VideoInfo) throws(Failure) {
         guard let visible = buffer.access.withVideoFrame(info, .read, { Self.visiblePart(of: $0) }) ?? nil else {
             throw .empty
@@ -49,8 +50,8 @@ public final class Picture {
         self.visible = visible
     }
 
-    /// A PNG file.
-    public convenience init(pngFile path: String) throws(Failure) {
+    /// Reads a PNG file. Blocks while it is read, for 20 s at most.
+    package convenience init(pngFile path: String) throws(Failure) {
         let description = """
             filesrc name=picture ! pngdec ! videoconvert ! video/x-raw, format=BGRA ! appsink name=out
             """
@@ -72,7 +73,7 @@ public final class Picture {
         }
         let sample = try Self.render(description, property, value)
         guard let buffer = sample.buffer, let caps = sample.caps, let info = VideoInfo(caps), info.format == .bgra
-        else { throw .failed("the picture isn't BGRA") }
+        else { throw .failed("the decoded picture isn't BGRA") }
         try self.init(buffer.retained, info)
     }
 
@@ -80,20 +81,20 @@ public final class Picture {
         do {
             let pipeline = try Pipeline(parsing: description)
             guard let sink = pipeline.element(named: "out").flatMap({ AppSink($0) }) else {
-                throw Failure.failed("no appsink")
+                throw Failure.failed("the pipeline has no appsink")
             }
             try pipeline.element(named: "picture")?.setProperty(property, to: value)
             defer { pipeline.setState(.null) }
             guard pipeline.setState(.paused) != .failure else {
-                throw Failure.failed(pipeline.takeError()?.message ?? "it can't be opened")
+                throw Failure.failed(pipeline.takeError()?.message ?? "can't be opened")
             }
-            // An element that fails leaves the sink waiting: look at the bus in between.
+            // If an element fails, the sink gets no buffer, so the bus is checked between the attempts.
             for _ in 0..<100 {
                 if let sample = sink.preroll(timeout: .milliseconds(200)) { return sample }
                 if let error = pipeline.takeError() { throw Failure.failed(error.message) }
-                if sink.isEndOfStream { throw Failure.failed("no whole PNG picture") }
+                if sink.isEndOfStream { throw Failure.failed("not a complete PNG picture") }
             }
-            throw Failure.failed("it wasn't read within 20 s")
+            throw Failure.failed("couldn't be read within 20 s")
         } catch let failure as Failure {
             throw failure
         } catch {
@@ -101,7 +102,7 @@ public final class Picture {
         }
     }
 
-    /// The rectangle around all pixels that aren't fully transparent.
+    /// Returns the smallest rectangle that contains all pixels that aren't fully transparent; `nil` if there are none.
     private static func visiblePart(of frame: borrowing MappedVideoFrame) -> VideoConverter.Rectangle? {
         let (width, height, stride) = (frame.width, frame.height, frame.stride(plane: 0))
         let bytes = frame.bytes(plane: 0, rows: height, rowBytes: width * 4)
@@ -117,18 +118,19 @@ public final class Picture {
 }
 
 extension AppSink {
-    /// The first buffer, once the element is PAUSED; `nil` when the stream ended first, or in time none came. Blocks.
-    public func preroll(timeout: ClockTime) -> Sample? {
+    /// Waits for the first buffer, which an element in PAUSED receives. Returns `nil` if the stream ends before, or no
+    /// buffer arrives within `timeout`.
+    package func preroll(timeout: ClockTime) -> Sample? {
         gst_app_sink_try_pull_preroll(raw.assumingMemoryBound(to: GstAppSink.self), GstClockTime(timeout.nanoseconds))
             .map { Sample(taking: $0) }
     }
 
-    /// Whether the stream has ended and every buffer was taken.
+    /// Whether the stream has ended and all buffers were taken.
     var isEndOfStream: Bool { gst_app_sink_is_eos(raw.assumingMemoryBound(to: GstAppSink.self)) != 0 }
 }
 
 extension Pipeline {
-    /// The first error that waits on the bus, taken off it.
+    /// Removes the first error from the bus and returns it; `nil` if there is none.
     func takeError() -> GLibError? {
         guard let bus = gst_element_get_bus(element) else { return nil }
         defer { gst_object_unref(bus) }

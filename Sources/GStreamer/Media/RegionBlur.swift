@@ -1,21 +1,22 @@
 import CGStreamer
 
-/// Blurs a part of frames in place: GStreamer's converter makes it small, which mixes neighbours, and large again, which
-/// leaves no edges. What was finer than `radius` pixels is gone for good. Belongs to one thread at a time.
-public final class RegionBlur {
+/// Blurs a region of frames in place. GStreamer's converter shrinks the region, which averages neighboring pixels, and
+/// enlarges it again smoothly. Details smaller than `radius` pixels can't be recovered. Use it on one thread at a time.
+package final class RegionBlur {
     private let shrink: OpaquePointer
     private let enlarge: OpaquePointer
     private let small: VideoBufferPool
 
-    /// For frames of `info`; `region` lies in them, on even pixels where chroma is coarse. `nil` when there is no way.
-    /// Alpha is blurred with the colours.
-    public init?(_ info: VideoInfo, region: VideoConverter.Rectangle, radius: Int) {
+    /// Creates a blur of `region` in frames of the format `info`. In formats with subsampled chroma, the region's edges
+    /// must be on even pixels. Alpha is blurred with the colors. Returns `nil` if GStreamer can't convert the format or
+    /// there is no memory.
+    package init?(_ info: VideoInfo, region: VideoConverter.Rectangle, radius: Int) {
         guard region.width > 0, region.height > 0, let format = info.format,
             var smallInfo = info.converted(
                 to: format,
                 size: (max(1, region.width / max(1, radius)), max(1, region.height / max(1, radius))))
         else { return nil }
-        // The lines of two moments are blurred into each other anyway, and few lines can't be interlaced.
+        // The blur mixes both fields anyway, and a picture with so few lines can't be interlaced.
         smallInfo.raw.interlace_mode = GST_VIDEO_INTERLACE_MODE_PROGRESSIVE
         var (full, small) = (info.raw, smallInfo.raw)
         full.interlace_mode = GST_VIDEO_INTERLACE_MODE_PROGRESSIVE
@@ -50,7 +51,7 @@ public final class RegionBlur {
                 gst_structure_set_value(options, "GstVideoConverter.\(side)-\(field)", $0)
             }
         }
-        // What is around the region stays.
+        // Leaves the pixels around the region unchanged.
         Value(false).read { gst_structure_set_value(options, "GstVideoConverter.fill-border", $0) }
         var method = GValue()
         g_value_init(&method, gst_video_resampler_method_get_type())
@@ -60,8 +61,8 @@ public final class RegionBlur {
         return options
     }
 
-    /// False when there is no memory.
-    public func apply(to frame: inout MappedVideoFrame) -> Bool {
+    /// Blurs the region of the frame. Returns false if there is no memory.
+    package func apply(to frame: inout MappedVideoFrame) -> Bool {
         guard let buffer = small.acquire() else { return false }
         return buffer.access.withVideoFrame(small.info, .readWrite) { small in
             gst_video_converter_frame(shrink, frame.frame, small.frame)

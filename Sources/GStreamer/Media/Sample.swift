@@ -1,6 +1,7 @@
 import CGStreamer
 
-/// A buffer with its caps and segment, as `appsink` hands it over; given up with its scope. No allocation of its own.
+/// A reference to a buffer with its caps and segment (`GstSample`), as `appsink` returns it. The reference is released
+/// at the end of its scope; the value itself allocates nothing.
 public struct Sample: ~Copyable {
     @usableFromInline package let raw: OpaquePointer
 
@@ -8,20 +9,36 @@ public struct Sample: ~Copyable {
 
     deinit { gst_sample_unref(raw) }
 
+    /// The sample's buffer, valid while the sample exists; `nil` if it has none.
     @inlinable public var buffer: BufferAccess? { gst_sample_get_buffer(raw).map { BufferAccess($0) } }
+    /// The buffer's caps; `nil` if the sample has none.
     public var caps: Caps? { gst_sample_get_caps(raw).map(Caps.init(retaining:)) }
 
-    /// Whether the caps are the very object `caps`: cheaper than comparing, and true for all frames between two changes.
+    /// Whether the sample's caps are the object with this `Caps.identity`. Cheaper than a comparison of caps. All
+    /// samples between two changes of the format have the same object.
     @inlinable
     public func hasCaps(at identity: UInt) -> Bool { UInt(bitPattern: gst_sample_get_caps(raw)) == identity }
 
-    /// The segment of its timestamps, for as long as the sample lives.
+    /// The segment of the timestamps, valid while the sample exists.
     package var segmentPointer: UnsafePointer<GstSegment>? { gst_sample_get_segment(raw).map { UnsafePointer($0) } }
 
-    /// Running time of its buffer's presentation timestamp in the sample's segment; `nil` where that doesn't count time.
+    /// Returns the running time of the buffer's presentation timestamp in the sample's segment; `nil` if the timestamp
+    /// is outside the segment, or the segment isn't in time format.
     @inlinable
     public func runningTime(of buffer: BufferAccess) -> ClockTime? {
         guard let segment = gst_sample_get_segment(raw), segment.pointee.format == GST_FORMAT_TIME else { return nil }
         return ClockTime(raw: gst_segment_to_running_time(segment, GST_FORMAT_TIME, buffer.raw.pointee.pts))
     }
+}
+
+/// A reference to a sample as a copyable value, for queues that can't hold a `Sample`. The owner calls `take` exactly
+/// once; otherwise the reference leaks or is released twice.
+package struct UnmanagedSample: @unchecked Sendable {
+    // `@unchecked Sendable`: owns one reference, which moves with the value; shared samples are immutable.
+    private let raw: OpaquePointer
+
+    package init(retaining sample: borrowing Sample) { raw = gst_sample_ref(sample.raw) }
+
+    /// Returns the reference to the sample.
+    package consuming func take() -> Sample { Sample(taking: raw) }
 }

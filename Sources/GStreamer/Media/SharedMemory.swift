@@ -2,27 +2,29 @@ import CGStreamer
 import CGStreamerShims
 import Glibc
 
-/// Memory that several processes see, as a file without a name; mapped as long as this lives.
+/// Memory shared between processes through an anonymous file (`memfd`). Mapped as long as the object exists.
 ///
-/// `@unchecked Sendable`: address and size are constant; whoever writes sees to it that nobody reads meanwhile.
-public final class SharedMemory: @unchecked Sendable {
-    public let size: Int
+/// `@unchecked Sendable`: address and size are constant. The process that writes must make sure that nobody reads
+/// meanwhile.
+package final class SharedMemory: @unchecked Sendable {
+    /// The size in bytes.
+    package let size: Int
     private let address: UnsafeMutableRawPointer
-    /// To be passed on with a message; closed with this. `nil` for somebody else's memory: what is mapped needs none, and a
-    /// process has few.
-    public let descriptor: Int32?
+    /// The file descriptor, which is sent to other processes and closed with this object. `nil` for another process's
+    /// memory: the mapping doesn't need it, and the number of descriptors per process is limited.
+    package let descriptor: Int32?
 
-    /// New memory to write to; `nil` when there is none.
-    public init?(size: Int) {
+    /// Allocates memory for writing; `nil` if there is none.
+    package init?(size: Int) {
         let descriptor = cgst_shared_memory_new(gsize(size))
         guard descriptor >= 0 else { return nil }
         guard let address = Self.map(descriptor, size, PROT_READ | PROT_WRITE) else { return nil }
         (self.size, self.descriptor, self.address) = (size, descriptor, address)
     }
 
-    /// Somebody else's, to read; takes the descriptor over. `nil` for a file that isn't what it should be, or could be cut
-    /// short while it is read.
-    public init?(taking descriptor: Int32, size: Int) {
+    /// Maps another process's memory for reading, and takes ownership of the descriptor. Returns `nil` if the file has
+    /// fewer than `size` bytes or could be truncated while it is read, because it isn't sealed against shrinking.
+    package init?(taking descriptor: Int32, size: Int) {
         guard size > 0, cgst_shared_memory_is_safe(descriptor, gsize(size)) != 0 else {
             close(descriptor)
             return nil
@@ -32,7 +34,7 @@ public final class SharedMemory: @unchecked Sendable {
         (self.size, self.descriptor, self.address) = (size, nil, address)
     }
 
-    /// Closes the descriptor where it can't be mapped.
+    /// Maps the file. If that fails, closes the descriptor and returns `nil`.
     private static func map(_ descriptor: Int32, _ size: Int, _ protection: Int32) -> UnsafeMutableRawPointer? {
         guard let address = mmap(nil, size, protection, MAP_SHARED, descriptor, 0), address != MAP_FAILED else {
             close(descriptor)
@@ -46,23 +48,26 @@ public final class SharedMemory: @unchecked Sendable {
         if let descriptor { close(descriptor) }
     }
 
-    /// The buffer's bytes, all of them, copied to the beginning. False when it is larger, or can't be read.
-    public func copy(_ buffer: BufferAccess) -> Bool {
+    /// Copies all bytes of the buffer to the beginning of the memory. Returns false if the buffer is larger than the
+    /// memory or can't be read.
+    package func copy(_ buffer: BufferAccess) -> Bool {
         let count = buffer.size
         return count <= size && gst_buffer_extract(buffer.raw, 0, address, gsize(count)) == gsize(count)
     }
 
-    /// A buffer on the first `count` bytes, for reading; `released` runs once with its end, on any thread.
-    public func buffer(count: Int, released: @escaping @Sendable () -> Void) -> Buffer? {
+    /// Returns a read-only buffer that uses the first `count` bytes; `nil` if `count` is out of range. `released` is
+    /// called once, on any thread, when the buffer's memory is released.
+    package func buffer(count: Int, released: @escaping @Sendable () -> Void) -> Buffer? {
         guard count >= 0, count <= size else { return nil }
-        let end = Unmanaged.passRetained(End(self, released)).toOpaque()
+        let lease = Unmanaged.passRetained(Lease(self, released)).toOpaque()
         let raw = gst_buffer_new_wrapped_full(
-            GST_MEMORY_FLAG_READONLY, address, gsize(size), 0, gsize(count), end,
-            { Unmanaged<End>.fromOpaque($0!).release() })
+            GST_MEMORY_FLAG_READONLY, address, gsize(size), 0, gsize(count), lease,
+            { Unmanaged<Lease>.fromOpaque($0!).release() })
         return raw.map(Buffer.init(taking:))
     }
 
-    private final class End: Sendable {
+    /// Keeps the memory mapped for a buffer, and reports the end of the buffer.
+    private final class Lease: Sendable {
         private let memory: SharedMemory
         private let released: @Sendable () -> Void
 

@@ -1,13 +1,13 @@
 import CGStreamer
 
-/// Draws lines of text with GStreamer's `textoverlay`: white with a dark outline, 48 pixels high. A line takes a
-/// millisecond or two. Belongs to one thread at a time.
-public final class TextRenderer {
+/// Draws lines of text with GStreamer's `textoverlay`, in white with a dark outline, 48 pixels high. A line takes one
+/// or two milliseconds. Use it on one thread at a time.
+package final class TextRenderer {
     private let filter: BufferFilter
     private let canvas: VideoInfo
     private let caps: Caps
 
-    public init() throws(Picture.Failure) {
+    package init() throws(Picture.Failure) {
         GStreamerRuntime.initialize()
         canvas = VideoInfo(.bgra, width: 4096, height: 128, framesPerSecond: Fraction(1, 1))!
         caps = canvas.caps
@@ -27,30 +27,33 @@ public final class TextRenderer {
         }
     }
 
-    /// False where no font is installed: Pango then draws a box for every letter, or nothing, and says nothing of it.
+    /// Whether a font is installed. Without one, Pango draws a box for every letter, or nothing, and reports no error.
     ///
-    /// Boxes are of much the same height, to a few pixels that differ from one drawing to the next; a full stop is flat.
-    public static let hasFonts: Bool = {
+    /// Compares the heights of two glyphs: all boxes have the same height within a few pixels, which vary from one
+    /// drawing to the next, but a font's full stop is much lower than its "W".
+    package static let hasFonts: Bool = {
         do throws(Picture.Failure) {
             let renderer = try TextRenderer()
             return try renderer.draw("W").visible.height > 2 * renderer.draw(".").visible.height
         } catch {
-            // Why else nothing can be drawn is told where something is to be.
+            // Other errors say nothing about fonts; they are reported when a text is drawn.
             return error != .empty
         }
     }()
 
-    /// A picture of the text; throws `empty` when nothing of it can be seen.
-    public func draw(_ text: String) throws(Picture.Failure) -> Picture {
-        // textoverlay reads Pango's markup, and a "<" that is none would be a GLib warning.
+    /// Returns a picture of the text. Throws `empty` if nothing of it is visible.
+    package func draw(_ text: String) throws(Picture.Failure) -> Picture {
+        // textoverlay parses the text as Pango markup; an unescaped "<" would cause a GLib warning.
         let escaped = takeString(g_markup_escape_text(text, -1)) ?? ""
-        guard let paper = Buffer(filledWith: 0, count: canvas.size) else { throw .failed("no memory") }
-        // textoverlay drops what has no timestamp.
-        paper.access.presentationTimestamp = .zero
+        guard let background = Buffer(filledWith: 0, count: canvas.size) else {
+            throw .failed("not enough memory for the text's picture")
+        }
+        // textoverlay drops buffers without a timestamp.
+        background.access.presentationTimestamp = .zero
         let drawn: Buffer
         do {
             try filter.element.setProperty("text", to: escaped)
-            drawn = try filter.apply(paper, caps: caps)
+            drawn = try filter.apply(background, caps: caps)
         } catch {
             throw .failed("\(error)")
         }

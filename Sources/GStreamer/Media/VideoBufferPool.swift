@@ -1,17 +1,17 @@
 import CGStreamer
 
-/// Buffers for raw video of one format and size, used again and again, in GStreamer's default layout.
-public final class VideoBufferPool: @unchecked Sendable {
-    // `@unchecked Sendable`: GstBufferPool is safe from any thread, `info` is constant.
+/// A pool of buffers for raw video of one format and size, in GStreamer's default layout.
+package final class VideoBufferPool: @unchecked Sendable {
+    // `@unchecked Sendable`: GstBufferPool is thread-safe, the other properties are constant.
     private let pool: UnsafeMutablePointer<GstBufferPool>
-    public let info: VideoInfo
-    /// Packed planes lie just as GStreamer lays them out by default, which isn't so at every size.
-    public let isPackedByDefault: Bool
-    /// Bytes of a frame without padding.
-    public let packedLength: Int
+    package let info: VideoInfo
+    /// Whether GStreamer's default layout has no padding. That depends on the format and the size.
+    package let isPackedByDefault: Bool
+    /// The bytes of a frame without padding.
+    package let packedLength: Int
 
-    /// `nil` when the pool can't be set up.
-    public init?(_ info: VideoInfo) {
+    /// Creates and activates a pool; `nil` if GStreamer refuses the format or there is no memory.
+    package init?(_ info: VideoInfo) {
         guard let pool = gst_video_buffer_pool_new() else { return nil }
         let configuration = gst_buffer_pool_get_config(pool)
         let caps = info.caps
@@ -27,27 +27,28 @@ public final class VideoBufferPool: @unchecked Sendable {
     }
 
     deinit {
-        // Buffers that are still out go back to a pool that then frees them.
+        // Buffers that are still in use keep a reference to the pool, which frees them when they return.
         gst_buffer_pool_set_active(pool, 0)
         gst_object_unref(pool)
     }
 
-    /// A buffer to be written to; `nil` when there is no memory.
-    public func acquire() -> Buffer? {
+    /// Returns a writable buffer, whose bytes aren't initialized; `nil` if there is no memory.
+    package func acquire() -> Buffer? {
         var raw: UnsafeMutablePointer<GstBuffer>?
         guard gst_buffer_pool_acquire_buffer(pool, &raw, nil) == GST_FLOW_OK, let raw else { return nil }
         return Buffer(taking: raw)
     }
 
-    /// A buffer with a copy of a frame whose planes lie one behind the other without padding; `packed` must have
-    /// `packedLength` bytes of the pool's format and size.
-    public func copy(packed: UnsafeRawPointer) -> Buffer? {
+    /// Returns a buffer with a copy of a frame without padding. `packed` must point to `packedLength` bytes, one plane
+    /// after the other, of the pool's format and size. Returns `nil` if there is no memory.
+    package func copy(packed: UnsafeRawPointer) -> Buffer? {
         guard let format = info.format, let buffer = acquire() else { return nil }
         if isPackedByDefault {
             guard gst_buffer_fill(buffer.raw, 0, packed, gsize(info.size)) == gsize(info.size) else { return nil }
             return buffer
         }
-        // Row by row, by GStreamer: the packed layout is told to it by a GstVideoMeta on a buffer around the memory.
+        // GStreamer copies row by row from a buffer that wraps the memory and has a GstVideoMeta with the packed
+        // layout.
         let length = format.packedLength(width: info.width, height: info.height)
         let source = Buffer(
             wrapping: UnsafeMutableRawBufferPointer(start: UnsafeMutableRawPointer(mutating: packed), count: length),

@@ -1,34 +1,39 @@
 import CGStreamer
 
-/// Converts format and size of raw video: the engine of `videoconvert` and `videoscale` (`GstVideoConverter`), with
-/// those elements' default quality, writing into pooled buffers.
-public final class VideoConverter {
+/// Converts the format and size of raw video with `GstVideoConverter`, which `videoconvert` and `videoscale` use, at
+/// those elements' default quality. The output buffers come from a pool.
+package final class VideoConverter {
     private let converter: OpaquePointer
     private let pool: VideoBufferPool
-    public let input: VideoInfo
-    public let output: VideoInfo
-    /// From planar YUV to A420 GStreamer 1.22 sets alpha to 128 (`videoconvert` too); from other formats to 255.
+    package let input: VideoInfo
+    package let output: VideoInfo
+    /// Whether the converter sets a wrong alpha. Like `videoconvert`, GStreamer 1.22's converter sets alpha to 128 when
+    /// it converts planar YUV to A420; from other formats, it sets 255.
     private let leavesAlphaWrong: Bool
 
-    /// A part of a picture, in pixels.
-    public struct Rectangle: Sendable, Hashable {
-        public var x: Int
-        public var y: Int
-        public var width: Int
-        public var height: Int
+    /// A rectangle in a picture, in pixels from the top left corner.
+    package struct Rectangle: Sendable, Hashable {
+        package var x: Int
+        package var y: Int
+        package var width: Int
+        package var height: Int
 
-        public init(x: Int, y: Int, width: Int, height: Int) {
+        package init(x: Int, y: Int, width: Int, height: Int) {
             (self.x, self.y, self.width, self.height) = (x, y, width, height)
         }
     }
 
-    /// With `crop` only that part of the input fills the output. `isSmooth`: each pixel is made of all those that it stands
-    /// for, as pictures for the eye want it, where videoscale takes two each way. `nil` when there is no way from one to the other, or no
-    /// memory for the result.
-    public init?(from input: VideoInfo, to output: VideoInfo, crop: Rectangle? = nil, isSmooth: Bool = false) {
+    /// Creates a converter; `nil` if GStreamer can't convert between the two formats, or there is no memory.
+    ///
+    /// - Parameters:
+    ///   - crop: The part of the input that fills the output; by default all of it.
+    ///   - isSmooth: Whether each output pixel is computed from all input pixels that it covers, for pictures that
+    ///     people look at. Otherwise two pixels in each direction are used, as in `videoscale`.
+    package init?(from input: VideoInfo, to output: VideoInfo, crop: Rectangle? = nil, isSmooth: Bool = false) {
         var (source, target) = (input.raw, output.raw)
         let options = gst_structure_new_empty("options")
-        // videoscale's default; the engine's own would be cubic, of as many pixels as the reduction asks for.
+        // videoscale's default: linear, with two taps. The converter's default is cubic, with as many taps as the
+        // reduction needs.
         if !isSmooth { Value(Int32(2)).read { gst_structure_set_value(options, "GstVideoResampler.max-taps", $0) } }
         var method = GValue()
         g_value_init(&method, gst_video_resampler_method_get_type())
@@ -56,9 +61,9 @@ public final class VideoConverter {
 
     deinit { gst_video_converter_free(converter) }
 
-    /// The converted frame in a buffer of the pool, with the input's timestamps and metas. `nil` when the input can't be
-    /// mapped or there is no memory.
-    public func convert(_ buffer: BufferAccess) -> Buffer? {
+    /// Returns the converted frame in a buffer of the pool, with the input's timestamps and flags. Returns `nil` if the
+    /// input can't be mapped or there is no memory.
+    package func convert(_ buffer: BufferAccess) -> Buffer? {
         guard let result = pool.acquire() else { return nil }
         let copied = GstBufferCopyFlags(
             rawValue: GST_BUFFER_COPY_TIMESTAMPS.rawValue | GST_BUFFER_COPY_FLAGS.rawValue)
@@ -74,16 +79,16 @@ public final class VideoConverter {
         return result
     }
 
-    /// Writes the converted frame over one that is mapped; false when the input can't be mapped.
-    public func convert(_ buffer: BufferAccess, into target: inout MappedVideoFrame) -> Bool {
+    /// Converts a frame into a mapped frame of the output format. Returns false if the input can't be mapped.
+    package func convert(_ buffer: BufferAccess, into target: inout MappedVideoFrame) -> Bool {
         buffer.withVideoFrame(input, .read) { source in
             gst_video_converter_frame(converter, source.frame, target.frame)
             return true
         } ?? false
     }
 
-    /// The same for a frame that is mapped already, without timestamps.
-    public func convert(_ frame: borrowing MappedVideoFrame) -> Buffer? {
+    /// Returns the converted frame in a buffer of the pool, without timestamps; `nil` if there is no memory.
+    package func convert(_ frame: borrowing MappedVideoFrame) -> Buffer? {
         guard let result = pool.acquire() else { return nil }
         let done: Bool? = result.access.withVideoFrame(output, .readWrite) { target in
             gst_video_converter_frame(converter, frame.frame, target.frame)
@@ -96,8 +101,8 @@ public final class VideoConverter {
 }
 
 extension MappedVideoFrame {
-    /// Takes the pixels of a buffer of the same format and size; false when it can't be mapped.
-    public mutating func copy(_ buffer: BufferAccess, _ info: VideoInfo) -> Bool {
+    /// Copies the pixels of a buffer of the same format and size. Returns false if the buffer can't be mapped.
+    package mutating func copy(_ buffer: BufferAccess, _ info: VideoInfo) -> Bool {
         let target = frame
         return buffer.withVideoFrame(info, .read) { gst_video_frame_copy(target, $0.frame) != 0 } ?? false
     }

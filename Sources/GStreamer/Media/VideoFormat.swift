@@ -1,17 +1,29 @@
 import CGStreamer
 
-/// Raw video formats that the nodes carry, by their SDK names and with GStreamer's counterpart.
+/// The raw video formats that the nodes support, with 8 bits per component. The cases are named as in conferencing
+/// SDKs; the raw values are GStreamer's names in caps.
 public enum VideoFormat: String, Sendable, CaseIterable, Hashable {
+    /// YUV 4:2:0 in three planes.
     case i420 = "I420"
+    /// YUV 4:2:0 in two planes: Y, and interleaved UV.
     case nv12 = "NV12"
+    /// YUV 4:2:0 in two planes: Y, and interleaved VU.
     case nv21 = "NV21"
+    /// YUV 4:2:2 in three planes.
     case i422 = "Y42B"
+    /// Packed blue, green, red and alpha.
     case bgra = "BGRA"
+    /// Packed red, green, blue and alpha.
     case rgba = "RGBA"
+    /// Packed alpha, red, green and blue.
     case argb = "ARGB"
+    /// Packed alpha, blue, green and red.
     case abgr = "ABGR"
+    /// Packed red, green and blue.
     case rgb24 = "RGB"
+    /// Packed blue, green and red.
     case bgr24 = "BGR"
+    /// YUV 4:2:0 in three planes, and alpha in a fourth.
     case a420 = "A420"
 
     /// The format's name in caps.
@@ -52,7 +64,7 @@ public enum VideoFormat: String, Sendable, CaseIterable, Hashable {
         }
     }
 
-    /// Luma and chroma rather than red, green and blue.
+    /// Whether the components are luma and chroma, instead of red, green and blue.
     public var isYUV: Bool {
         switch self {
         case .i420, .nv12, .nv21, .i422, .a420: true
@@ -60,6 +72,7 @@ public enum VideoFormat: String, Sendable, CaseIterable, Hashable {
         }
     }
 
+    /// Whether the format has an alpha component.
     public var hasAlpha: Bool {
         switch self {
         case .bgra, .rgba, .argb, .abgr, .a420: true
@@ -67,7 +80,7 @@ public enum VideoFormat: String, Sendable, CaseIterable, Hashable {
         }
     }
 
-    /// What each plane holds, in the order of memory.
+    /// The planes in memory order.
     public var planes: [Plane] {
         switch self {
         case .i420, .i422: [.y, .u, .v]
@@ -77,12 +90,23 @@ public enum VideoFormat: String, Sendable, CaseIterable, Hashable {
         }
     }
 
-    /// A plane of a frame. `uv` is interleaved chroma (VU in NV21); `packed` holds all components of a pixel side by side.
+    /// A plane of a frame.
     public enum Plane: String, Sendable, CaseIterable {
-        case y, u, v, uv, packed, alpha
+        /// Luma.
+        case y
+        /// The blue-difference chroma.
+        case u
+        /// The red-difference chroma.
+        case v
+        /// Both chroma components, interleaved as UV; as VU in NV21.
+        case uv
+        /// All components of each pixel side by side.
+        case packed
+        /// Alpha.
+        case alpha
     }
 
-    /// The plane's place in memory order; `nil` when the format has none such.
+    /// Returns the plane's index in memory order; `nil` if the format doesn't have this plane.
     @inlinable
     public func index(of plane: Plane) -> Int? {
         switch (self, plane) {
@@ -97,7 +121,7 @@ public enum VideoFormat: String, Sendable, CaseIterable, Hashable {
         }
     }
 
-    /// Bytes from one pixel to the next in a row of the plane.
+    /// Returns the bytes from one pixel to the next in a row of the plane.
     @inlinable
     public func pixelStride(of plane: Plane) -> Int {
         switch (self, plane) {
@@ -108,7 +132,7 @@ public enum VideoFormat: String, Sendable, CaseIterable, Hashable {
         }
     }
 
-    /// The plane's size in pixels for a frame of this size: chroma is rounded up.
+    /// Returns the plane's size in pixels in a frame of this size. The size of subsampled chroma is rounded up.
     @inlinable
     public func size(of plane: Plane, width: Int, height: Int) -> (width: Int, height: Int) {
         switch (self, plane) {
@@ -119,7 +143,7 @@ public enum VideoFormat: String, Sendable, CaseIterable, Hashable {
         }
     }
 
-    /// Bytes of one frame with no padding anywhere; for I420 of even size `w*h*3/2`.
+    /// Returns the bytes of a frame without any padding. For I420 of even size that is `width * height * 3 / 2`.
     public func packedLength(width: Int, height: Int) -> Int {
         planes.reduce(0) { sum, plane in
             let size = size(of: plane, width: width, height: height)

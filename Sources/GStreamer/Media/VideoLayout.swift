@@ -1,6 +1,6 @@
 import CGStreamer
 
-/// How a buffer's planes lie in it (`GstVideoMeta`), for whoever carries it elsewhere. A value.
+/// The memory layout of a video buffer (`GstVideoMeta`) as a value, for sending it to another process.
 public struct VideoLayout: Sendable, Hashable {
     private var format: UInt32
     private var width, height: UInt32
@@ -19,18 +19,20 @@ public struct VideoLayout: Sendable, Hashable {
         planes = zip(offsets, strides).prefix(Int(min(meta.n_planes, 4))).map { Plane(offset: UInt($0), stride: $1) }
     }
 
-    /// As many as `words` are at most.
-    public static let mostWords = 2 + 4 * 2
+    /// The maximum number of `words`.
+    public static let maximumWordCount = 2 + 4 * 2
 
-    /// All of it, in numbers.
+    /// The layout as numbers: the format, the size, and the offset and stride of each plane.
     public var words: [UInt64] {
         [UInt64(format), UInt64(width) << 32 | UInt64(height)]
             + planes.flatMap { [UInt64($0.offset), UInt64(UInt32(bitPattern: $0.stride))] }
     }
 
-    /// `nil` for what `words` never says.
+    /// Creates a layout from its `words`; `nil` if their number or the format is impossible. The values may come from
+    /// another process: check them with `describes` and `fits` before use.
     public init?(words: [UInt64]) {
-        guard (2...Self.mostWords).contains(words.count), words.count % 2 == 0, let format = UInt32(exactly: words[0])
+        guard (2...Self.maximumWordCount).contains(words.count), words.count % 2 == 0,
+            let format = UInt32(exactly: words[0])
         else { return nil }
         self.format = format
         (width, height) = (UInt32(words[1] >> 32), UInt32(truncatingIfNeeded: words[1]))
@@ -39,12 +41,13 @@ public struct VideoLayout: Sendable, Hashable {
         }
     }
 
-    /// Whether it is of a frame of that format and size.
+    /// Returns whether the layout has the pixel format and size of `info`.
     public func describes(_ info: VideoInfo) -> Bool {
         format == info.raw.finfo.pointee.format.rawValue && Int(width) == info.width && Int(height) == info.height
     }
 
-    /// Whether all that it speaks of lies within so many bytes: one that came from elsewhere may not.
+    /// Returns whether all planes lie within a buffer of `size` bytes. A layout from another process may have invalid
+    /// values.
     public func fits(in size: Int) -> Bool {
         guard let info = knownFormat, planes.count == Int(info.pointee.n_planes), planes.count <= 4,
             (1...Self.longestEdge).contains(width), (1...Self.longestEdge).contains(height)
@@ -55,13 +58,13 @@ public struct VideoLayout: Sendable, Hashable {
         }
     }
 
-    /// In bytes, from its first to its last; more than there can be for one that doesn't hold the whole picture.
+    /// Returns the bytes from the plane's first to its last; `Int.max` if the stride is too small for the picture.
     private func extent(ofPlane index: Int, _ info: UnsafePointer<GstVideoFormatInfo>) -> Int {
         let stride = Int(planes[index].stride)
         func has(_ flag: GstVideoFormatFlags) -> Bool { info.pointee.flags.rawValue & flag.rawValue != 0 }
         if has(GST_VIDEO_FORMAT_FLAG_PALETTE), index == 1 { return Self.paletteSize }
         if has(GST_VIDEO_FORMAT_FLAG_TILED) {
-            // How many tiles lie side by side, and below each other (`GST_VIDEO_TILE_MAKE_STRIDE`).
+            // The stride contains the number of tiles in each direction (`GST_VIDEO_TILE_MAKE_STRIDE`).
             let (columns, rows, least) = (stride & 0xffff, stride >> 16, defaultStride(ofPlane: index, info))
             guard columns >= least & 0xffff, rows >= least >> 16 else { return .max }
             return columns * rows * Int(Self.value(Int32(index), of: info.pointee.tile_info).size)
@@ -72,7 +75,7 @@ public struct VideoLayout: Sendable, Hashable {
             let rows = Self.scaled(height, by: component, of: info.pointee.h_sub)
             let pixel = Int(Self.value(component, of: info.pointee.pixel_stride))
             guard pixel > 0 else {
-                // Of packed bits no pixel has bytes of its own.
+                // In formats with packed bits, a pixel has no bytes of its own.
                 return stride >= defaultStride(ofPlane: index, info) ? stride * rows : .max
             }
             return stride * (rows - 1) + Self.scaled(width, by: component, of: info.pointee.w_sub) * pixel
@@ -86,14 +89,14 @@ public struct VideoLayout: Sendable, Hashable {
         return Int(Self.value(Int32(index), of: info.stride))
     }
 
-    /// In bytes: 256 colours.
+    /// The bytes of a palette of 256 colors.
     private static let paletteSize = 1024
 
-    /// More than any picture has.
+    /// A limit for width and height that no real picture reaches.
     private static let longestEdge: UInt32 = 1 << 16
 
     private var knownFormat: UnsafePointer<GstVideoFormatInfo>? {
-        // For an unknown number it would complain.
+        // GStreamer logs an error for an unknown number.
         Self.formats.contains(format) ? gst_video_format_get_info(GstVideoFormat(rawValue: format)) : nil
     }
 
@@ -113,7 +116,7 @@ public struct VideoLayout: Sendable, Hashable {
     }
 
     fileprivate func add(to buffer: UnsafeMutablePointer<GstBuffer>) {
-        // It may have come from elsewhere.
+        // A layout from another process may have an unknown format.
         guard knownFormat != nil else { return }
         var (offsets, strides) = ([gsize](repeating: 0, count: 4), [Int32](repeating: 0, count: 4))
         for (index, plane) in planes.prefix(4).enumerated() {
@@ -127,9 +130,9 @@ public struct VideoLayout: Sendable, Hashable {
 }
 
 extension BufferAccess {
-    /// `nil` where the caps alone say it.
+    /// The layout in the buffer's `GstVideoMeta`; `nil` if it has none, and the caps alone define the layout.
     public var videoLayout: VideoLayout? { gst_buffer_get_video_meta(raw).map { VideoLayout($0.pointee) } }
 
-    /// The buffer must be the caller's alone.
+    /// Adds a `GstVideoMeta` with this layout. The buffer must be writable.
     public func setVideoLayout(_ layout: VideoLayout) { layout.add(to: raw) }
 }

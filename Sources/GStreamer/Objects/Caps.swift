@@ -1,9 +1,9 @@
 import CGStreamer
 import CGStreamerShims
 
-/// Media formats: what a pad can carry, or does carry.
+/// A reference to caps (`GstCaps`): a list of structures, each of which describes alternative media formats.
 public final class Caps: @unchecked Sendable, Hashable, CustomStringConvertible {
-    // `@unchecked Sendable`: caps that are shared are immutable in GStreamer, and nothing here writes to them.
+    // `@unchecked Sendable`: GStreamer doesn't change shared caps, and this class never writes to them.
     @usableFromInline package let raw: UnsafeMutablePointer<GstCaps>
 
     package init(taking raw: UnsafeMutablePointer<GstCaps>) {
@@ -14,7 +14,7 @@ public final class Caps: @unchecked Sendable, Hashable, CustomStringConvertible 
         self.raw = gst_caps_ref(raw)
     }
 
-    /// Caps from their text; `nil` when GStreamer refuses it.
+    /// Parses caps from text, such as `video/x-raw, format=I420`; `nil` if GStreamer can't parse it.
     public convenience init?(_ text: String) {
         GStreamerRuntime.initialize()
         guard let raw = gst_caps_from_string(text) else { return nil }
@@ -25,51 +25,63 @@ public final class Caps: @unchecked Sendable, Hashable, CustomStringConvertible 
         gst_caps_unref(raw)
     }
 
-    /// A reference for C to keep.
+    /// The caps with a new reference, for C code that takes ownership of it.
     package var retainedRaw: UnsafeMutablePointer<GstCaps> { gst_caps_ref(raw) }
 
-    /// The same, for a constant of the program: the leaks tracer doesn't count it.
+    /// These caps, marked for GStreamer's leaks tracer as a constant that is never released.
     public var constant: Caps {
         cgst_mini_object_may_be_leaked(raw)
         return self
     }
 
+    /// The caps `ANY`, which match every format.
     public static var any: Caps { Caps(taking: gst_caps_new_any()) }
 
-    /// Which object it is, for comparing without a look inside.
+    /// The object's address, to compare objects without comparing their content. Valid while a reference exists.
     public var identity: UInt { UInt(bitPattern: raw) }
 
+    /// Whether the caps have no structure, so that no format matches.
     public var isEmpty: Bool { gst_caps_is_empty(raw) != 0 }
+    /// Whether the caps are `ANY`.
     public var isAny: Bool { gst_caps_is_any(raw) != 0 }
+    /// Whether the caps describe exactly one format.
     public var isFixed: Bool { gst_caps_is_fixed(raw) != 0 }
+    /// The number of structures.
     public var count: Int { Int(gst_caps_get_size(raw)) }
 
-    /// One of the alternatives, without its features.
+    /// A copy of the structure at `index`, without its caps features.
     public subscript(index: Int) -> Structure { Structure(copying: gst_caps_get_structure(raw, UInt32(index))) }
 
-    /// Whether one of the alternatives may lie in memory that the CPU reads.
+    /// Returns whether the caps features of the structure at `index` allow system memory, which the CPU can read.
     public func isInSystemMemory(_ index: Int) -> Bool {
         guard let features = gst_caps_get_features(raw, UInt32(index)) else { return true }
         return gst_caps_features_is_any(features) != 0
             || gst_caps_features_contains(features, "memory:SystemMemory") != 0
     }
 
-    /// What both allow, in this object's order of preference.
+    /// Returns the formats that both caps allow, in the order of these caps.
     public func intersection(_ other: Caps) -> Caps {
         Caps(taking: gst_caps_intersect_full(raw, other.raw, GST_CAPS_INTERSECT_FIRST))
     }
 
+    /// Returns whether any format is allowed by both caps.
     public func canIntersect(_ other: Caps) -> Bool { gst_caps_can_intersect(raw, other.raw) != 0 }
+    /// Returns whether `other` allows all formats that these caps allow.
     public func isSubset(of other: Caps) -> Bool { gst_caps_is_subset(raw, other.raw) != 0 }
 
+    /// The caps as text.
     public var description: String { takeString(gst_caps_to_string(raw)) ?? "" }
 
+    /// Whether both caps allow the same formats (`gst_caps_is_equal`).
     public static func == (a: Caps, b: Caps) -> Bool { gst_caps_is_equal(a.raw, b.raw) != 0 }
+    /// Hashes the caps' text.
     public func hash(into hasher: inout Hasher) { hasher.combine(description) }
 }
 
 extension Caps {
-    /// One format of the first alternative, its whole numbers as near to these as may be, and its frame rate.
+    /// Returns fixed caps from the first structure, with the integer fields as near to `numbers` and the frame rate as
+    /// near to `frameRate` as it allows. A field that the structure lacks is added. Returns `nil` if the caps are empty
+    /// or `ANY`.
     public func fixated(near numbers: [(field: String, value: Int)], frameRate: Fraction? = nil) -> Caps? {
         guard !isEmpty, !isAny else { return nil }
         let first = gst_caps_truncate(gst_caps_copy(raw))!
@@ -89,20 +101,21 @@ extension Caps {
 }
 
 extension Caps {
-    /// These alternatives, then the other's.
+    /// Returns these caps followed by the structures of `other` that aren't a subset of them.
     public func appending(_ other: Caps) -> Caps {
         Caps(taking: gst_caps_merge(gst_caps_copy(raw), gst_caps_ref(other.raw)))
     }
 
-    /// Every format of raw video that GStreamer can convert, in memory that the CPU reads, progressive or interleaved.
+    /// All formats of raw video that GStreamer supports, in system memory, progressive or interleaved.
     public static var anyRawVideo: Caps {
         Caps(taking: gst_video_make_raw_caps(nil, 0))
     }
 }
 
 extension Caps {
-    /// What these can be converted to: the same video in one of `formats` (any, when empty), which may have another matrix
-    /// and range unless that `keepsColorimetry`. Only for memory that the CPU reads.
+    /// Returns the caps to which a converter can convert these: the same video in each of `formats`, or in any pixel
+    /// format if `formats` is empty. The colorimetry and chroma site may be any, unless `keepsColorimetry`. Structures
+    /// that aren't in system memory are left out.
     public func reformatted(to formats: [VideoFormat], keepsColorimetry: Bool = false) -> Caps {
         let result = gst_caps_new_empty()!
         for index in 0..<gst_caps_get_size(raw) {
@@ -132,10 +145,15 @@ extension Caps {
 }
 
 extension Caps: ValueConvertible {
+    /// `GST_TYPE_CAPS`.
     public static var gtype: GType { gst_caps_get_type() }
+
+    /// Reads the caps from a value; `nil` if the value has another type or no caps.
     public convenience init?(_ value: borrowing Value) {
         guard value.holds(Self.gtype), let caps = value.read({ g_value_get_boxed($0) }) else { return nil }
         self.init(retaining: caps.assumingMemoryBound(to: GstCaps.self))
     }
+
+    /// Writes the caps to a value of the type `gtype`.
     public func store(in value: inout Value) { g_value_set_boxed(&value.raw, raw) }
 }

@@ -1,17 +1,20 @@
 import CGStreamer
 import CGStreamerShims
 
-/// A `GST_DEBUG` category: `GST_DEBUG=rawdatapipe:6` shows what it says.
-public final class DebugCategory: @unchecked Sendable {
-    // `@unchecked Sendable`: GStreamer's categories are never freed and safe from any thread.
+/// A category of GStreamer's debug log. For example, `GST_DEBUG=rawdatapipe:6` prints the messages of the category
+/// `rawdatapipe` up to the level `log`.
+package final class DebugCategory: @unchecked Sendable {
+    // `@unchecked Sendable`: GStreamer's categories are thread-safe and never freed.
     private let raw: UnsafeMutablePointer<GstDebugCategory>?
 
-    public init(_ name: String, _ description: String) {
+    /// Registers the category, or looks it up if it is registered already.
+    package init(_ name: String, _ description: String) {
         GStreamerRuntime.initialize()
         raw = cgst_debug_category_new(name, description)
     }
 
-    public enum Level: Sendable {
+    /// The level of a message (`GstDebugLevel`).
+    package enum Level: Sendable {
         case error, warning, fixme, info, debug, log, trace
 
         fileprivate var raw: GstDebugLevel {
@@ -27,15 +30,17 @@ public final class DebugCategory: @unchecked Sendable {
         }
     }
 
-    /// Says `text`, which is not even built when nobody listens.
+    /// Logs `text` for an object. `text` is evaluated only if the category's threshold includes `level`.
     @inline(__always)
-    public func log(
+    package func log(
         _ level: Level, _ object: ObjectReference? = nil, _ text: @autoclosure () -> String,
         file: StaticString = #fileID, function: StaticString = #function, line: UInt = #line
     ) {
         log(level, raw: object?.raw, text(), file: file, function: function, line: line)
     }
 
+    /// Logs `text` for an object that is given as a pointer. `text` is evaluated only if the category's threshold
+    /// includes `level`.
     @inline(__always)
     package func log(
         _ level: Level, raw object: UnsafeMutableRawPointer?, _ text: @autoclosure () -> String,

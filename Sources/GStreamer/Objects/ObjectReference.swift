@@ -1,22 +1,23 @@
 import CGStreamer
 
-/// A strong reference on a GStreamer object.
+/// A strong reference to a GStreamer object.
 ///
-/// `@unchecked Sendable`: the pointer never changes, reference counts are atomic, and every call that the subclasses make
-/// through it is documented by GStreamer as safe from any thread.
+/// `@unchecked Sendable`: the pointer never changes, reference counts are atomic, and the subclasses call only
+/// functions that GStreamer documents as thread-safe.
 public class ObjectReference: @unchecked Sendable, Hashable, CustomStringConvertible {
     package let raw: UnsafeMutableRawPointer
 
-    /// Takes over one reference; a floating one is sunk, so that it belongs to this object and no one else.
+    /// Takes ownership of one reference. A floating reference is sunk.
     package init(taking raw: UnsafeMutableRawPointer) {
         self.raw = raw
         if g_object_is_floating(raw) != 0 { g_object_ref_sink(raw) }
     }
 
-    /// Takes over one reference on an object that somebody else made and may hold floating.
+    /// Takes ownership of one reference to an object that other code has created, and whose reference may still be
+    /// floating. Doesn't sink it.
     package init(adopting raw: UnsafeMutableRawPointer) { self.raw = raw }
 
-    /// Adds a reference; a floating one stays with whoever made the object.
+    /// Adds a reference. A floating reference is left to the code that created the object.
     package init(retaining raw: UnsafeMutableRawPointer) {
         self.raw = raw
         g_object_ref(raw)
@@ -28,10 +29,11 @@ public class ObjectReference: @unchecked Sendable, Hashable, CustomStringConvert
 
     package var object: UnsafeMutablePointer<GstObject> { raw.assumingMemoryBound(to: GstObject.self) }
 
-    /// The object's name, unique in its parent.
+    /// The object's name, which is unique in its parent.
     public var name: String { takeString(gst_object_get_name(object)) ?? "" }
 
-    /// The name with all parents', as GStreamer prints it: `/GstPipeline:pipeline0/GstAppSink:sink`.
+    /// The types and names of the object and its parents, as GStreamer prints them:
+    /// `/GstPipeline:pipeline0/GstAppSink:sink`.
     public var path: String { takeString(gst_object_get_path_string(object)) ?? "" }
 
     /// The name of the object's GType.
@@ -39,8 +41,11 @@ public class ObjectReference: @unchecked Sendable, Hashable, CustomStringConvert
         String(cString: g_type_name_from_instance(raw.assumingMemoryBound(to: GTypeInstance.self)))
     }
 
+    /// The object's `path`.
     public var description: String { path }
 
+    /// Whether both references are to the same object.
     public static func == (a: ObjectReference, b: ObjectReference) -> Bool { a.raw == b.raw }
+    /// Hashes the object's address.
     public func hash(into hasher: inout Hasher) { hasher.combine(raw) }
 }

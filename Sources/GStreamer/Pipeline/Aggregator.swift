@@ -1,18 +1,20 @@
 import CGStreamer
 
-// What GstAggregator, the base class of audiomixer and compositor, is told and asked.
+// Settings and queries of GstAggregator, the base class of audiomixer and compositor.
 
 extension Pad {
-    /// Whether the aggregator has taken all that came into this pad of its, and its end.
-    public var isUsedUp: Bool { gst_aggregator_pad_is_eos(raw.assumingMemoryBound(to: GstAggregatorPad.self)) != 0 }
+    /// Whether the aggregator has consumed all data of this sink pad of its own, up to the end of the stream.
+    package var isAggregatorInputAtEnd: Bool {
+        gst_aggregator_pad_is_eos(raw.assumingMemoryBound(to: GstAggregatorPad.self)) != 0
+    }
 
-    /// What is upstream of this pad of an aggregator's may wait for as long as it takes: the aggregator keeps what comes early.
-    /// Without, streams that can be kept waiting for different times make it doubt its latency.
+    /// Answers LATENCY queries at this aggregator's sink pad without a maximum, because the aggregator queues data that
+    /// arrives early. Otherwise GstAggregator warns about its latency if the maxima of its inputs are too small.
     ///
-    /// And where nobody upstream answers, as while a source is taken away, there is no latency. An aggregator takes one answer
-    /// that fails for all of them, and then sleeps until something comes: where the others' queues are full, for ever. It asks
-    /// again at a pad's first buffer.
-    public func toleratesLatency() {
+    /// If upstream doesn't answer, for example while a source is removed, the answer is a latency of zero.
+    /// GstAggregator takes one failed query as a failure for all inputs, and then sleeps until data arrives: forever,
+    /// if the queues of the other inputs are full. It repeats the query at a pad's first buffer.
+    package func allowAnyInputLatency() {
         gst_pad_add_probe(
             pad,
             GstPadProbeType(rawValue: GST_PAD_PROBE_TYPE_QUERY_UPSTREAM.rawValue | GST_PAD_PROBE_TYPE_PUSH.rawValue),
@@ -31,10 +33,9 @@ extension Pad {
             }, nil, nil)
     }
 
-    /// A live stream that is there and says nothing: it begins on a pad of an aggregator's that nobody else feeds, with a gap at
-    /// `time`.
-    public func beginSilence(_ id: String, _ caps: Caps, at time: ClockTime, duration: ClockTime) {
-        // Whether a stream is live is asked of a pad's peer only.
+    /// Starts a live stream without data on an unlinked sink pad of an aggregator, with a gap at `time`.
+    package func startSilentStream(_ id: String, _ caps: Caps, at time: ClockTime, duration: ClockTime) {
+        // GstAggregator asks only a pad's peer whether the stream is live, so the pad needs one.
         let source = gst_pad_new("silence", GST_PAD_SRC)!
         gst_object_ref_sink(source)
         gst_pad_set_query_function_full(
@@ -47,7 +48,7 @@ extension Pad {
                 return 1
             }, nil, nil)
         gst_pad_link_full(source, pad, GST_PAD_LINK_CHECK_NOTHING)
-        // Neither end of a link holds the other.
+        // The pads of a link don't retain each other, so this pad retains its peer.
         g_object_set_data_full(raw.assumingMemoryBound(to: GObject.self), "mediagraph-silence", source) {
             gst_object_unref($0)
         }

@@ -1,24 +1,25 @@
 import CGStreamer
 import Synchronization
 
-/// Counts the buffers that arrive at a sink pad; each buffer of a list counts. Any thread may read it.
-public final class BufferCounter: Sendable {
+/// Counts the buffers that arrive at a sink pad, including each buffer of a list. Use it from any thread.
+package final class BufferCounter: Sendable {
     private let counted = Atomic<UInt64>(0)
 
     /// The number of buffers since counting started, or since the last `reset`.
-    public var count: UInt64 { counted.load(ordering: .relaxed) }
+    package var count: UInt64 { counted.load(ordering: .relaxed) }
 
-    public func reset() { counted.store(0, ordering: .relaxed) }
+    /// Sets the count to zero.
+    package func reset() { counted.store(0, ordering: .relaxed) }
 
     fileprivate func add(_ count: UInt64) { counted.wrappingAdd(count, ordering: .relaxed) }
 }
 
 extension Pad {
-    /// Starts counting buffers, before the element handles them, until the pad is freed; or until the element sets other chain
-    /// functions, which no sink of GStreamer's does after it was made.
-    public func countBuffers() -> BufferCounter {
+    /// Starts counting this sink pad's buffers, before the element handles them. Counting ends when the pad is freed,
+    /// or when the element sets other chain functions, which none of GStreamer's sinks does after it has been created.
+    package func countBuffers() -> BufferCounter {
         let counter = BufferCounter()
-        if !CountingChain.put(counter, before: pad) { countByProbe(counter) }
+        if !CountingChain.install(counter, on: pad) { countByProbe(counter) }
         return counter
     }
 
@@ -31,12 +32,13 @@ extension Pad {
         }
     }
 
-    /// Starts counting the buffers that begin in the segment: a decoder shows no others.
-    public func countBuffersInSegment() -> BufferCounter {
+    /// Starts counting the buffers that begin inside of the segment; a decoder outputs no others. Counting ends when
+    /// the pad is freed.
+    package func countBuffersInSegment() -> BufferCounter {
         let counter = BufferCounter()
         addProbe(GST_PAD_PROBE_TYPE_BUFFER, holding: counter) { pad, info, context in
             let begin = info!.pointee.data.assumingMemoryBound(to: GstBuffer.self).pointee.pts
-            if begin == .max || Segment(passing: pad!)?.containsBeginning(begin) == true {
+            if begin == .max || Segment(passing: pad!)?.containsTimestamp(begin) == true {
                 Unmanaged<BufferCounter>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.add(1) }
             }
             return GST_PAD_PROBE_OK
@@ -44,15 +46,15 @@ extension Pad {
         return counter
     }
 
-    /// Drops every buffer at this source pad from now on; the element still gets `GST_FLOW_OK`.
-    public func discardBuffers() {
+    /// Drops all buffers that leave by this source pad from now on. The element still gets `GST_FLOW_OK`.
+    package func discardBuffers() {
         let types = GST_PAD_PROBE_TYPE_BUFFER.rawValue | GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue
         gst_pad_add_probe(pad, GstPadProbeType(rawValue: types), { _, _, _ in GST_PAD_PROBE_DROP }, nil, nil)
     }
 
-    /// Drops buffers at this source pad until `isDiscarding` returns false. It is called with the pad's element before each
-    /// buffer, on the streaming thread. The element still gets `GST_FLOW_OK`.
-    public func discardBuffers(while isDiscarding: @escaping @Sendable (Element) -> Bool) {
+    /// Drops the buffers that leave by this source pad until `isDiscarding` returns false. `isDiscarding` is called
+    /// before each buffer, on the streaming thread, with the pad's element. The element still gets `GST_FLOW_OK`.
+    package func discardBuffers(while isDiscarding: @escaping @Sendable (Element) -> Bool) {
         addProbe(
             GST_PAD_PROBE_TYPE_BUFFER, GST_PAD_PROBE_TYPE_BUFFER_LIST, holding: DiscardCondition(isDiscarding)
         ) { pad, _, condition in
@@ -70,8 +72,8 @@ private final class DiscardCondition: Sendable {
     init(_ isDiscarding: @escaping @Sendable (Element) -> Bool) { self.isDiscarding = isDiscarding }
 }
 
-/// Replaces a sink pad's chain functions with ones that count the buffers and then call the originals. A probe would cost
-/// about 600 instructions per buffer: a pad that has one searches its list of probes three times.
+/// Replaces a sink pad's chain functions with functions that count the buffers and then call the original ones. A probe
+/// would cost about 600 instructions per buffer, because a pad with a probe searches its list of probes three times.
 private final class CountingChain {
     private let counter: BufferCounter
     private let chain: GstPadChainFunction
@@ -85,7 +87,7 @@ private final class CountingChain {
         chainList = list
     }
 
-    /// What a new pad does with a list: it calls the chain function for each buffer.
+    /// The address of the default chain-list function, which calls the chain function for each buffer.
     private static let defaultChainList: UInt? = {
         guard let pad = gst_pad_new(nil, GST_PAD_SINK) else { return nil }
         defer { gst_object_unref(pad) }
@@ -101,13 +103,14 @@ private final class CountingChain {
         return (try? element.property("can-activate-pull", as: Bool.self)) ?? false
     }
 
-    /// Returns false, and does nothing, for pads whose buffers don't come through chain functions (source pads, and sinks that
-    /// may pull), for pads whose functions have data of their own, and for active pads, through which data may flow now.
-    static func put(_ counter: BufferCounter, before pad: UnsafeMutablePointer<GstPad>) -> Bool {
+    /// Replaces the chain functions of `pad`. Returns false and does nothing if the buffers don't arrive through chain
+    /// functions (source pads, and sinks that may pull), if the functions have data of their own, or if the pad is
+    /// active, because data may flow now.
+    static func install(_ counter: BufferCounter, on pad: UnsafeMutablePointer<GstPad>) -> Bool {
         guard let chain = pad.pointee.chainfunc, let list = pad.pointee.chainlistfunc, pad.pointee.chaindata == nil,
             pad.pointee.chainlistdata == nil, pad.pointee.mode == GST_PAD_MODE_NONE, !mayPull(pad)
         else { return false }
-        func hold() -> UnsafeMutableRawPointer {
+        func retainedChain() -> UnsafeMutableRawPointer {
             Unmanaged.passRetained(CountingChain(counter, chain, list)).toOpaque()
         }
         let release: GDestroyNotify = { Unmanaged<CountingChain>.fromOpaque($0!).release() }
@@ -118,7 +121,7 @@ private final class CountingChain {
                     $0.counter.add(1)
                     return $0.chain(pad, parent, buffer)
                 }
-            }, hold(), release)
+            }, retainedChain(), release)
         guard address(list) != defaultChainList else { return true }
         gst_pad_set_chain_list_function_full(
             pad,
@@ -127,7 +130,7 @@ private final class CountingChain {
                     $0.counter.add(UInt64(gst_buffer_list_length(list)))
                     return $0.chainList(pad, parent, list)
                 }
-            }, hold(), release)
+            }, retainedChain(), release)
         return true
     }
 }

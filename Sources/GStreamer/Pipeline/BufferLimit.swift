@@ -1,15 +1,16 @@
 import CGStreamer
 
 extension Pad {
-    /// Lets `count` buffers in, then end-of-stream, and nothing after that. Set it on a sink pad before data flows.
+    /// Ends the stream at this sink pad after `count` buffers. Call it before data flows.
     ///
-    /// End-of-stream follows the last buffer at once: a slow stream needn't send one more first. Upstream is told
-    /// that it is over (`GST_FLOW_EOS`).
+    /// EOS follows the last buffer at once, without waiting for another buffer, which may take long in a slow stream.
+    /// Upstream gets `GST_FLOW_EOS`.
     ///
-    /// Both closures run once, on the streaming thread, so they must not stop the pipeline. `willEnd` runs before the last
-    /// buffer is passed on; it receives the running time at which that buffer ends, if known. `didEnd` runs after
-    /// end-of-stream has been sent.
-    public func endStream(
+    /// - Parameters:
+    ///   - willEnd: called once, on the streaming thread, before the last buffer is passed on, with the running time at
+    ///     which that buffer ends, if known. It must not stop the pipeline.
+    ///   - didEnd: called once, on the streaming thread, after EOS has been sent. It must not stop the pipeline.
+    package func endStream(
         afterBuffers count: UInt64, willEnd: @escaping @Sendable (ClockTime?) -> Void,
         didEnd: @escaping @Sendable () -> Void
     ) {
@@ -22,8 +23,8 @@ extension Pad {
         }
     }
 
-    /// Drops the buffers that begin at this running time or later; those without a time pass.
-    public func dropBuffers(from time: ClockTime) {
+    /// Drops the buffers that begin at this running time or later. Buffers without a timestamp pass.
+    package func dropBuffers(from time: ClockTime) {
         let limit = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
         limit.initialize(to: time.nanoseconds)
         gst_pad_add_probe(
@@ -44,9 +45,9 @@ extension Pad {
     }
 }
 
-/// Counts the buffers of one pad.
+/// The state of `Pad.endStream(afterBuffers:willEnd:didEnd:)`: counts the buffers of a pad, and ends the stream.
 private final class BufferLimit {
-    // Touched only in the pad's probe, which runs under the pad's stream lock.
+    // Accessed only in the pad's probe, which runs with the pad's stream lock held.
     private var remaining: UInt64
     private var isPassingLast = false
     private let willEnd: @Sendable (ClockTime?) -> Void
@@ -66,7 +67,7 @@ private final class BufferLimit {
             return GST_PAD_PROBE_OK
         }
         let buffer = info.data.assumingMemoryBound(to: GstBuffer.self)
-        // From here on the buffer is this probe's to give away.
+        // From here on the probe owns the buffer, because it returns HANDLED.
         info.ABI.abi.flow_ret = GST_FLOW_EOS
         guard remaining == 1 else {
             gst_buffer_unref(buffer)
@@ -85,7 +86,8 @@ private final class BufferLimit {
         return GST_PAD_PROBE_HANDLED
     }
 
-    /// Each buffer by itself, through this probe again: a pad that takes no lists would split it later, and count twice.
+    /// Sends each buffer of a list to the pad, and so through this probe. A pad without support for lists would split
+    /// the list later, and then the probe would count its buffers twice.
     private func splitList(
         _ pad: UnsafeMutablePointer<GstPad>, _ info: inout GstPadProbeInfo
     ) -> GstPadProbeReturn {

@@ -3,18 +3,32 @@ import CGStreamerShims
 
 /// An element's state (`GstState`).
 public enum State: Int, Sendable, Comparable, CaseIterable {
+    /// The element holds no resources.
     case null = 1
-    case ready, paused, playing
+    /// The element holds its resources, such as an open device, but no data flows.
+    case ready
+    /// Data flows up to the sinks, which wait for PLAYING; live sources send nothing.
+    case paused
+    /// Data flows, and sinks render it by the clock.
+    case playing
 
     package var raw: GstState { GstState(rawValue: UInt32(rawValue)) }
     package init?(_ raw: GstState) { self.init(rawValue: Int(raw.rawValue)) }
 
+    /// Whether `a` is a lower state than `b`; NULL is the lowest, PLAYING the highest.
     public static func < (a: State, b: State) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// What a change of state came to (`GstStateChangeReturn`).
+/// The result of a state change (`GstStateChangeReturn`).
 public enum StateChangeResult: Sendable {
-    case failure, success, async, noPreroll
+    /// The change failed.
+    case failure
+    /// The change is complete.
+    case success
+    /// The change goes on in the background.
+    case async
+    /// The change is complete, but the element is live and sends no data in PAUSED.
+    case noPreroll
 
     package init(_ raw: GstStateChangeReturn) {
         switch raw {
@@ -35,18 +49,19 @@ public enum StateChangeResult: Sendable {
     }
 }
 
-/// An element of a pipeline.
+/// An element of a pipeline (`GstElement`).
 public class Element: ObjectReference, @unchecked Sendable {
     package var element: UnsafeMutablePointer<GstElement> { raw.assumingMemoryBound(to: GstElement.self) }
 
-    /// A new element by its factory's name; `nil` when there is no such factory.
+    /// Creates an element by its factory's name; `nil` if there is no such factory.
     public convenience init?(factory: String, name: String? = nil) {
         GStreamerRuntime.initialize()
         guard let raw = gst_element_factory_make(factory, name) else { return nil }
         self.init(taking: raw)
     }
 
-    /// Several elements as one, from a description in `gst-launch-1.0` syntax: a bin whose pads are the ends that are open.
+    /// Creates a bin from a description in the syntax of `gst-launch-1.0`. The unlinked pads of its elements become
+    /// pads of the bin.
     public convenience init(parsing description: String) throws(GLibError) {
         GStreamerRuntime.initialize()
         var error: UnsafeMutablePointer<GError>?
@@ -58,16 +73,16 @@ public class Element: ObjectReference, @unchecked Sendable {
         self.init(taking: UnsafeMutableRawPointer(bin!))
     }
 
-    /// The name of the factory that made it, such as "videoconvert".
+    /// The name of the factory that created the element, such as "videoconvert"; `nil` if no factory did.
     public var factoryName: String? {
         guard let factory = gst_element_get_factory(element) else { return nil }
         return takeString(gst_object_get_name(UnsafeMutableRawPointer(factory).assumingMemoryBound(to: GstObject.self)))
     }
 
-    /// Whether streams end in it.
+    /// Whether the element is a sink, or a bin with a sink.
     public var isSink: Bool { object.pointee.flags & GST_ELEMENT_FLAG_SINK.rawValue != 0 }
 
-    /// The bin that it is in.
+    /// The bin that contains the element; `nil` if there is none.
     public var parent: Element? {
         guard let parent = gst_object_get_parent(object) else { return nil }
         let reference = Element(adopting: UnsafeMutableRawPointer(parent))
@@ -75,20 +90,23 @@ public class Element: ObjectReference, @unchecked Sendable {
             reference.raw.assumingMemoryBound(to: GTypeInstance.self), gst_element_get_type()) != 0 ? reference : nil
     }
 
-    /// The bins that it is in, the innermost first and the pipeline last.
+    /// The bins that contain the element, from the innermost to the pipeline.
     public var ancestors: some Sequence<Element> { sequence(first: self, next: \.parent).dropFirst() }
 
+    /// Returns the pad with this name; `nil` if there is none.
     public func staticPad(_ name: String) -> Pad? {
         gst_element_get_static_pad(element, name).map { Pad(taking: $0) }
     }
 
-    /// A pad of a request template such as `src_%u`; `nil` when the element refuses.
+    /// Requests a pad of a template such as `src_%u`; `nil` if the element refuses. Release it with ``releasePad(_:)``.
     public func requestPad(_ template: String) -> Pad? {
         gst_element_request_pad_simple(element, template).map { Pad(taking: $0) }
     }
 
+    /// Releases a pad that ``requestPad(_:)`` has returned.
     public func releasePad(_ pad: Pad) { gst_element_release_request_pad(element, pad.pad) }
 
+    /// The pads that the element has now.
     public var pads: [Pad] {
         var result: [Pad] = []
         withUnsafeMutablePointer(to: &result) { list in
@@ -102,86 +120,91 @@ public class Element: ObjectReference, @unchecked Sendable {
         return result
     }
 
-    /// Asks for a change of state. It may block until data flow has stopped: never call it from a streaming thread to
-    /// stop that thread's own element, nor from a Swift task.
+    /// Changes the element's state. May block until data has stopped flowing, so don't call it in a Swift task, nor on
+    /// a streaming thread to stop the element to which that thread belongs.
     @discardableResult
     public func setState(_ state: State) -> StateChangeResult {
         StateChangeResult(gst_element_set_state(element, state.raw))
     }
 
-    /// Goes to the state that its bin is in, or is going to.
+    /// Changes the element's state to that of its bin, or to the state to which the bin is changing. False if that
+    /// fails.
     @discardableResult
     public func syncState() -> Bool { gst_element_sync_state_with_parent(element) != 0 }
 
-    /// Whether its bin leaves its state alone when it changes its own.
-    public func setLocksState(_ locks: Bool) { gst_element_set_locked_state(element, locks ? 1 : 0) }
+    /// Sets whether the element keeps its state when its bin changes state.
+    public func setStateLocked(_ locks: Bool) { gst_element_set_locked_state(element, locks ? 1 : 0) }
 
-    /// Links the element's `src` to the other's `sink`; false when they can't be.
+    /// Links the element to `next`, by the first pads that fit. False if no pads can be linked.
     public func link(to next: Element) -> Bool { gst_element_link(element, next.element) != 0 }
 
-    /// The state as it is now, without waiting.
+    /// The current state. Doesn't wait for a pending change.
     public var state: State {
         var state = GST_STATE_NULL
         gst_element_get_state(element, &state, nil, 0)
         return State(state) ?? .null
     }
 
-    /// Whether a thread is inside a change of this element's state now: where a change that doesn't return is stuck.
+    /// Whether another thread is changing this element's state now. Finds the element where a change hangs.
     package var isChangingState: Bool {
-        // GStreamer holds this lock for as long as a change takes. It is recursive: another thread has to ask.
+        // GStreamer holds this lock during a change. The lock is recursive, so the thread that makes the change gets
+        // false.
         guard g_rec_mutex_trylock(&element.pointee.state_lock) != 0 else { return true }
         g_rec_mutex_unlock(&element.pointee.state_lock)
         return false
     }
 
-    /// Whether it is in PLAYING, and so has a clock and a base time. Takes no lock.
+    /// Whether the element is in PLAYING, in which it has a clock and a base time. Takes no lock.
     public var isPlaying: Bool { element.pointee.current_state == GST_STATE_PLAYING }
 
-    /// Waits until a pending change of state is done.
+    /// Waits until a pending state change is complete, and returns its result and the state. A `timeout` of `nil` waits
+    /// without a limit; if the time is over, the result is ``StateChangeResult/async``.
     public func waitForState(timeout: ClockTime?) -> (result: StateChangeResult, state: State) {
         var state = GST_STATE_NULL
         let result = gst_element_get_state(element, &state, nil, timeout.raw)
         return (StateChangeResult(result), State(state) ?? .null)
     }
 
-    /// Running time now; `nil` without a clock.
+    /// The current running time; `nil` if the element has no clock.
     public var currentRunningTime: ClockTime? { ClockTime(raw: gst_element_get_current_running_time(element)) }
 
-    /// The running time at which PLAYING began, on the clock.
+    /// The time of the clock at which the running time is zero; `nil` if it isn't set.
     public var baseTime: ClockTime? { ClockTime(raw: gst_element_get_base_time(element)) }
 
-    /// Begins a flush of the stream from this element on, or ends it.
+    /// Starts flushing the stream from this element on, or stops flushing.
     ///
-    /// Without the element's state lock, which `gst_element_send_event` holds: a sink that is flushed posts messages, for
-    /// which a bin takes its own, while a change of state may hold that and wait for this.
+    /// Calls `send_event` of the class, without the element's state lock. `gst_element_send_event` holds that lock,
+    /// which could deadlock: a flushed sink posts messages, and the bin takes its own state lock for them, while a
+    /// state change may hold the bin's lock and wait for the element's.
     public func sendFlush(_ isStarting: Bool) {
         _ = element.elementClass.pointee.send_event(
             element, isStarting ? gst_event_new_flush_start() : gst_event_new_flush_stop(1))
     }
 
-    /// Sends end-of-stream into the sources. Holds their state locks until they have taken it, which is after their current
-    /// push.
+    /// Sends EOS to the element; a bin passes it to its sources. Blocks until the sources have accepted it, which is
+    /// after their current push, and holds their state locks meanwhile.
     @discardableResult
     public func sendEndOfStream() -> Bool { gst_element_send_event(element, gst_event_new_eos()) != 0 }
 
     /// Emits `no-more-pads` (`gst_element_no_more_pads`). Delayed links that still wait for a pad then fail.
     public func emitNoMorePads() { gst_element_no_more_pads(element) }
 
-    /// How far the stream is, in stream time.
+    /// The current position in stream time; `nil` if unknown.
     public var position: ClockTime? {
         var position: gint64 = 0
         guard gst_element_query_position(element, GST_FORMAT_TIME, &position) != 0, position >= 0 else { return nil }
         return ClockTime(nanoseconds: UInt64(position))
     }
 
-    /// How long the stream is, where that is known.
+    /// The duration of the stream; `nil` if unknown.
     public var duration: ClockTime? {
         var duration: gint64 = 0
         guard gst_element_query_duration(element, GST_FORMAT_TIME, &duration) != 0, duration >= 0 else { return nil }
         return ClockTime(nanoseconds: UInt64(duration))
     }
 
-    /// The graph's latency as its elements report it.
+    /// The latency that the elements report: whether the graph is live, and its minimum latency. `nil` if the query
+    /// fails.
     public var latency: (live: Bool, minimum: ClockTime)? {
         let query = gst_query_new_latency()
         defer { gst_query_unref(query) }
@@ -192,10 +215,10 @@ public class Element: ObjectReference, @unchecked Sendable {
         return (live != 0, ClockTime(nanoseconds: UInt64(minimum)))
     }
 
-    /// Tells the bus that this element's latency is another now: the pipeline then asks for all of them anew.
+    /// Posts that this element's latency has changed. The pipeline then queries all latencies again.
     public func postLatencyChanged() { gst_element_post_message(element, gst_message_new_latency(object)) }
 
-    /// Posts a message of this element's own on the bus (`GST_MESSAGE_ELEMENT`).
+    /// Posts an element message on the bus (`GST_MESSAGE_ELEMENT`).
     public func post(_ structure: Structure) {
         gst_element_post_message(element, gst_message_new_element(object, gst_structure_copy(structure.raw)))
     }

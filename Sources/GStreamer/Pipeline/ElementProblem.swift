@@ -1,13 +1,30 @@
 import CGStreamer
 
-/// Where a message on the bus belongs (`GError` domain and code).
+/// The kind of an error or a warning on the bus (domain and code of the `GError`).
 public enum ElementProblem: Sendable, CaseIterable {
-    case settings, notNegotiated, wrongFormat, processing, openRead, openWrite, openReadWrite, read, write, notFound,
-        busy,
-        noSpace, notAuthorized
+    /// A setting is missing or wrong.
+    case settings
+    /// Elements found no common format.
+    case notNegotiated
+    /// The stream has another format than expected.
+    case wrongFormat
+    /// Processing the stream failed.
+    case processing
+    /// A resource couldn't be opened for reading, for writing, or for both.
+    case openRead, openWrite, openReadWrite
+    /// Reading from a resource, or writing to it, failed.
+    case read, write
+    /// A resource doesn't exist.
+    case notFound
+    /// A resource is in use.
+    case busy
+    /// A resource has no space left.
+    case noSpace
+    /// Access to a resource was denied.
+    case notAuthorized
 
-    /// What an element's error says; `nil` for a kind that isn't listed here.
-    public init?(_ error: GLibError) {
+    /// Returns the kind of an error; `nil` for a kind that isn't listed here.
+    package init?(_ error: GLibError) {
         let match = Self.allCases.first { problem in
             let (domain, code) = problem.domainAndCode
             return Int(code) == error.code && String(cString: g_quark_to_string(domain)) == error.domain
@@ -36,7 +53,10 @@ public enum ElementProblem: Sendable, CaseIterable {
 }
 
 extension Element {
-    /// Posts an error on the bus: the graph ends with it. Any thread. `details` are for programs.
+    /// Posts an error on the bus, which ends the graph. Call it from any thread.
+    ///
+    /// `text` tells users what happened, `debug` is for developers, and `details` are for programs. The message also
+    /// names the place in the source code: `file`, `function` and `line`.
     public func postError(
         _ problem: ElementProblem, _ text: String, debug: String = "", details: Structure? = nil,
         file: StaticString = #fileID, function: StaticString = #function, line: UInt = #line
@@ -44,7 +64,9 @@ extension Element {
         message(GST_MESSAGE_ERROR, problem, text, debug, details, file, function, line)
     }
 
-    /// Posts a warning on the bus: the graph goes on. Any thread.
+    /// Posts a warning on the bus; the graph continues. Call it from any thread.
+    ///
+    /// The parameters are those of ``postError(_:_:debug:details:file:function:line:)``.
     public func postWarning(
         _ problem: ElementProblem, _ text: String, debug: String = "", file: StaticString = #fileID,
         function: StaticString = #function, line: UInt = #line

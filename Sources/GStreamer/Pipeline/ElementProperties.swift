@@ -1,16 +1,21 @@
 import CGStreamer
 import CGStreamerShims
 
-/// Why a property couldn't be read or written.
+/// The reason why a property couldn't be read or set. Each case names the element by its factory.
 public enum PropertyError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The element has no property with this name.
     case noSuchProperty(element: String, property: String)
+    /// The property can't be read.
     case notReadable(element: String, property: String)
+    /// The property can't be set.
     case notWritable(element: String, property: String)
-    /// The value isn't of the property's type, or GStreamer can't read this text as one.
+    /// The value doesn't have the property's type, or GStreamer can't parse the text as a value of that type.
     case wrongType(element: String, property: String, expected: String, value: String)
-    /// The element refused it: locked while running, or out of range. The property keeps its value.
+    /// The element refused the value, for example because the value is out of range or the property is locked while the
+    /// element is running. The property keeps its old value.
     case refused(element: String, property: String, reason: String)
 
+    /// The element, the property and the reason, in a sentence.
     public var description: String {
         switch self {
         case .noSuchProperty(let element, let property): "\(element) has no property \"\(property)\""
@@ -34,7 +39,7 @@ extension Element {
         return specification
     }
 
-    /// Reads a property as the type asked for; numbers and enums are converted as GObject does.
+    /// Reads a property. GObject converts numbers and enumerations to the requested type.
     public func property<T: ValueConvertible>(_ name: String, as type: T.Type = T.self) throws(PropertyError) -> T {
         let specification = try specification(name)
         guard specification.pointee.flags.rawValue & G_PARAM_READABLE.rawValue != 0 else {
@@ -49,7 +54,8 @@ extension Element {
         throw .wrongType(element: kind, property: name, expected: expected, value: "\(T.self)")
     }
 
-    /// Reads a property as text, as a description would write it.
+    /// Reads a property as text, in the form in which a description contains it. Empty if the value can't be written as
+    /// text.
     public func propertyText(_ name: String) throws(PropertyError) -> String {
         let specification = try specification(name)
         guard specification.pointee.flags.rawValue & G_PARAM_READABLE.rawValue != 0 else {
@@ -60,7 +66,7 @@ extension Element {
         return String(value) ?? PropertyInfo.serialized(value) ?? ""
     }
 
-    /// Writes a property. What the element refuses is thrown, and the property keeps its value.
+    /// Sets a property. If the element refuses the value, this throws, and the property keeps its old value.
     public func setProperty<T: ValueConvertible>(_ name: String, to newValue: T) throws(PropertyError) {
         let specification = try writable(name)
         var value = Value(type: specification.pointee.value_type)
@@ -71,7 +77,7 @@ extension Element {
         try assign(name, specification, value)
     }
 
-    /// Writes a property from text, read by GStreamer's own rules (as a description would be).
+    /// Sets a property from text, which GStreamer parses as in a description.
     public func setProperty(_ name: String, parsing text: String) throws(PropertyError) {
         let specification = try writable(name)
         var value = Value(type: specification.pointee.value_type)
@@ -81,12 +87,13 @@ extension Element {
         try assign(name, specification, value)
     }
 
-    /// The same for a caller who tells of a refusal himself: the element posts no warning of it.
+    /// Sets a property from text. If the element refuses the value it posts no warning, because the caller reports the
+    /// error.
     package func setPropertyQuietly(_ name: String, parsing text: String) throws(PropertyError) {
         try PropertyRefusal.quietly(self) { () throws(PropertyError) in try setProperty(name, parsing: text) }
     }
 
-    /// What the property takes, in words.
+    /// Returns the values that a property accepts, in words.
     private func expectation(of property: String) -> String {
         let type = cgst_class_of(raw).assumingMemoryBound(to: GTypeClass.self).pointee.g_type
         return PropertyInfo.find(property, of: type)?.expectation ?? "another type"
@@ -103,17 +110,60 @@ extension Element {
     private func assign(
         _ name: String, _ specification: UnsafeMutablePointer<GParamSpec>, _ value: borrowing Value
     ) throws(PropertyError) {
-        // GObject would warn on the terminal and drop a value that the property's range refuses.
+        // GObject would print a warning and ignore a value that is out of the property's range.
         var checked = Value(type: specification.pointee.value_type)
         value.read { g_value_copy($0, &checked.raw) }
         guard g_param_value_validate(specification, &checked.raw) == 0 else {
             throw .refused(
                 element: kind, property: name,
-                reason: "\(value.serialized ?? "the value") is none of its values: expected \(expectation(of: name))")
+                reason: "expected \(expectation(of: name)), got \(value.serialized ?? "another value")")
         }
         let refusal = PropertyRefusal.during(self) {
             value.read { g_object_set_property(raw.assumingMemoryBound(to: GObject.self), name, $0) }
         }
         if let refusal { throw .refused(element: kind, property: name, reason: refusal) }
     }
+}
+
+/// Configuring elements that the caller has created.
+extension Element {
+    /// Sets a property that all supported versions of the element have.
+    ///
+    /// A failure is a programming error. GLib logs it as critical, and the caller continues; with
+    /// `G_DEBUG=fatal_warnings` the process aborts.
+    package func configure<T: ValueConvertible>(_ name: String, to value: T) {
+        configure { () throws(PropertyError) in try setProperty(name, to: value) }
+    }
+
+    /// Sets a property from text, as `configure(_:to:)` does from a value.
+    package func configure(_ name: String, parsing text: String) {
+        configure { () throws(PropertyError) in try setProperty(name, parsing: text) }
+    }
+
+    private func configure(_ body: () throws(PropertyError) -> Void) {
+        do throws(PropertyError) { try body() } catch { g_return_if_fail_warning("MediaGraph", name, "\(error)") }
+    }
+}
+
+extension Element {
+    /// Calls `body` whenever the element notifies that a property has changed, on the thread that changes it. The
+    /// element retains `body` until it is freed.
+    package func watchProperty(_ name: String, _ body: @escaping @Sendable () -> Void) {
+        let watch = Unmanaged.passRetained(PropertyWatch(body)).toOpaque()
+        let handler:
+            @convention(c) (UnsafeMutableRawPointer, UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void = {
+                _, _, context in Unmanaged<PropertyWatch>.fromOpaque(context).takeUnretainedValue().body()
+            }
+        g_signal_connect_data(
+            raw, "notify::\(name)", unsafeBitCast(handler, to: GCallback.self), watch,
+            { context, _ in Unmanaged<PropertyWatch>.fromOpaque(context!).release() }, GConnectFlags(rawValue: 0))
+    }
+
+    /// Whether the element has a readable property with this name.
+    package func hasProperty(_ name: String) -> Bool { (try? propertyText(name)) != nil }
+}
+
+private final class PropertyWatch: Sendable {
+    let body: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
 }

@@ -1,8 +1,8 @@
 import CGStreamer
 
 extension Pipeline {
-    /// Calls `body` with each element of the pipeline, at any depth, and later with each that is added, on the thread that adds it
-    /// (`deep-element-added`). Call it before the pipeline starts. The pipeline holds `body`.
+    /// Calls `body` with each element of the pipeline, at any depth, and from then on with each added element, on the
+    /// thread that adds it (`deep-element-added`). Call it before the pipeline starts. The pipeline retains `body`.
     public func onEachElement(_ body: @escaping @Sendable (Element) -> Void) {
         for element in allElements { body(element) }
         typealias Added =
@@ -27,17 +27,18 @@ private final class ElementWatch: Sendable {
 }
 
 extension Element {
-    /// Whether it holds other elements (`GstBin`).
+    /// Whether the element is a bin (`GstBin`).
     public var isBin: Bool {
         g_type_check_instance_is_a(raw.assumingMemoryBound(to: GTypeInstance.self), gst_bin_get_type()) != 0
     }
 
-    /// A bin's sources, and the bins in it that hold some; none for any other element.
+    /// The sources that a bin contains directly, and its bins that contain sources. Empty if the element isn't a bin.
     public var sources: [Element] {
         guard isBin else { return [] }
         return collect(gst_bin_iterate_sources(raw.assumingMemoryBound(to: GstBin.self)))
     }
 
+    /// Returns the elements of an iterator, and frees it.
     func collect(_ iterator: UnsafeMutablePointer<GstIterator>?) -> [Element] {
         guard let iterator else { return [] }
         defer { gst_iterator_free(iterator) }

@@ -1,17 +1,23 @@
 import CGStreamer
 
-/// What stands at a source pad and sees all that leaves it, before anything is downstream's. Set with `Pad.setFlowWatch`.
+/// Watches and filters what leaves a source pad. Attach it with ``Pad/setFlowWatch(_:)``.
 ///
-/// Calls are on the pad's streaming thread. A class, not a protocol, as `PadTap` is.
+/// The methods are called on the pad's streaming thread. A class rather than a protocol, for the same reason as
+/// ``PadTap``.
 ///
-/// `@unchecked Sendable`: it has no state of its own; a subclass says what guards its.
+/// `@unchecked Sendable`: this class has no state; a subclass says what protects its own.
 open class FlowWatch: @unchecked Sendable {
+    /// Creates a watch that lets everything pass.
     public init() {}
 
-    /// One buffer; of a list, the first for all. False drops it. It may wait here, also for the pad to be linked.
+    /// Called on the streaming thread for each buffer, before downstream receives it; for a list, once with the first
+    /// buffer.
+    ///
+    /// May block, also until the pad is linked. Returns false to drop the buffer or list. Returns true by default.
     open func passes(_ buffer: BufferAccess, at pad: FlowPad) -> Bool { true }
 
-    /// The stream's end. False keeps it from downstream.
+    /// Called on the streaming thread when the stream ends, before downstream receives EOS. Returns false to drop the
+    /// event. Returns true by default.
     open func passesEndOfStream() -> Bool { true }
 
     fileprivate func probe(_ pad: UnsafeMutablePointer<GstPad>, _ info: inout GstPadProbeInfo) -> GstPadProbeReturn {
@@ -21,7 +27,7 @@ open class FlowWatch: @unchecked Sendable {
                 ? GST_PAD_PROBE_OK : GST_PAD_PROBE_DROP
         }
         if type & GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue != 0 {
-            // Sources that send lists send what belongs together.
+            // Pass or drop a list as a whole: a source sends buffers as a list if they belong together.
             guard let first = gst_buffer_list_get(OpaquePointer(info.data), 0) else { return GST_PAD_PROBE_OK }
             return passes(BufferAccess(first), at: FlowPad(pad)) ? GST_PAD_PROBE_OK : GST_PAD_PROBE_DROP
         }
@@ -32,21 +38,22 @@ open class FlowWatch: @unchecked Sendable {
     }
 }
 
-/// The pad that a `FlowWatch` is asked at: valid for the call it was passed to.
+/// The pad of a ``FlowWatch``, valid during the call that receives it.
 public struct FlowPad {
     private let raw: UnsafeMutablePointer<GstPad>
 
     fileprivate init(_ raw: UnsafeMutablePointer<GstPad>) { self.raw = raw }
 
-    /// Sends a sticky custom event downstream, ahead of the buffer.
+    /// Sends a sticky custom event downstream, before the buffer.
     public func pushSticky(_ structure: Structure) {
         gst_pad_push_event(
             raw, gst_event_new_custom(GST_EVENT_CUSTOM_DOWNSTREAM_STICKY, gst_structure_copy(structure.raw)))
     }
 
+    /// The caps of the stream; `nil` before the first caps.
     public var caps: Caps? { gst_pad_get_current_caps(raw).map(Caps.init(taking:)) }
 
-    /// How later than its timestamp a buffer leaves at least; zero where that isn't known.
+    /// The minimum latency up to this pad, that is, how late after its timestamp a buffer leaves; zero if unknown.
     public var latency: ClockTime {
         let query = gst_query_new_latency()
         defer { gst_query_unref(query) }
@@ -58,7 +65,7 @@ public struct FlowPad {
 }
 
 extension Pad {
-    /// Puts `watch` behind the source pad, for as long as the pad lives.
+    /// Attaches a watch to this source pad, which retains the watch until the pad is freed.
     public func setFlowWatch(_ watch: FlowWatch) {
         addProbe(
             GST_PAD_PROBE_TYPE_BUFFER, GST_PAD_PROBE_TYPE_BUFFER_LIST, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,

@@ -1,34 +1,36 @@
 import CGStreamer
 import CGStreamerShims
 
-/// A bin's pad that stands for a child's.
+/// A ghost pad: a bin's pad that stands for a pad of a child.
 public struct GhostPad: Sendable, Equatable {
-    // A pointer to a pad that the bin owns as long as the bin's implementation lives.
+    // The address of the pad, which the bin owns for as long as the bin's implementation lives.
     private let address: UInt
     package var raw: UnsafeMutablePointer<GstPad> { UnsafeMutablePointer(bitPattern: address)! }
 
     package init(_ raw: UnsafeMutablePointer<GstPad>) { address = UInt(bitPattern: raw) }
 
-    public func isSame(as other: GhostPad) -> Bool { address == other.address }
+    /// Whether both values stand for the same pad.
+    package func isSame(as other: GhostPad) -> Bool { address == other.address }
 
-    /// A reference on the pad.
-    public var pad: Pad { Pad(retaining: UnsafeMutableRawPointer(raw)) }
+    /// The pad, with a reference to it.
+    package var pad: Pad { Pad(retaining: UnsafeMutableRawPointer(raw)) }
 
-    /// What to do with a query that reaches the pad.
-    public enum Answer: Sendable {
-        /// The pad's own default: ask the child.
+    /// The answer to a query that reaches the pad.
+    package enum Answer: Sendable {
+        /// The pad's default: forward the query to the child.
         case forward
+        /// CAPS: the pad can carry these caps.
         case caps(Caps)
-        /// ALLOCATION: buffers with these metas are understood.
+        /// ALLOCATION: the bin understands buffers with these metas.
         case understands([MetaAPI])
-        /// ALLOCATION: nothing to propose, and the child need not be asked.
+        /// ALLOCATION: the bin proposes nothing, and the query isn't forwarded to the child.
         case proposesNothing
-        /// LATENCY: buffers don't come at the clock's pace, so nobody need wait for it.
+        /// LATENCY: buffers don't arrive at the clock's pace, so the stream isn't live.
         case notLive
     }
 
-    /// Answers CAPS, ALLOCATION and LATENCY queries itself. `handler` runs on any thread.
-    public func onQuery(_ handler: @escaping @Sendable (Query) -> Answer) {
+    /// Answers CAPS, ALLOCATION and LATENCY queries with the result of `handler`, which runs on any thread.
+    package func onQuery(_ handler: @escaping @Sendable (Query) -> Answer) {
         let box = Unmanaged.passRetained(Box(handler)).toOpaque()
         gst_pad_set_query_function_full(
             raw,
@@ -38,20 +40,27 @@ public struct GhostPad: Sendable, Equatable {
             }, box, { Unmanaged<Box>.fromOpaque($0!).release() })
     }
 
-    /// What a bin may want to know of the events that pass its pad.
-    public enum Event: Sendable {
+    /// An event that passes the pad.
+    package enum Event: Sendable {
         /// The stream's ID.
         case streamStart(String)
+        /// The format of the buffers that follow.
         case caps(Caps)
+        /// The stream ends.
         case endOfStream
+        /// A flush begins.
         case flushStart
+        /// A flush ends.
         case flushStop
     }
 
-    /// Looks at events before the child does; false refuses one, and for CAPS upstream stops with not-negotiated.
-    /// `accepts` runs on the streaming thread, for flushes on the thread that flushes. The pad answers ACCEPT_CAPS by its template, as decoders do: what the
-    /// template allows and the moment does not is refused here, where there is a chance to say why.
-    public func onEvent(_ accepts: @escaping @Sendable (Event) -> Bool) {
+    /// Calls `accepts` with each event before the child receives it. If `accepts` returns false, the event is refused;
+    /// when CAPS are refused, upstream stops with not-negotiated. `accepts` runs on the streaming thread; for flushes,
+    /// on the thread that flushes.
+    ///
+    /// A pad with `onQuery(_:)` answers ACCEPT_CAPS by its template, as decoders do. So caps that the template allows
+    /// but that can't be used now are refused here, where the bin can report the reason.
+    package func onEvent(_ accepts: @escaping @Sendable (Event) -> Bool) {
         let box = Unmanaged.passRetained(EventBox(accepts)).toOpaque()
         gst_pad_set_event_function_full(
             raw,
@@ -65,8 +74,8 @@ public struct GhostPad: Sendable, Equatable {
             }, box, { Unmanaged<EventBox>.fromOpaque($0!).release() })
     }
 
-    /// Runs `body` whenever something is linked to the pad, on the thread that links.
-    public func onLinked(_ body: @escaping @Sendable () -> Void) {
+    /// Calls `body` whenever another pad is linked to this one, on the thread that links.
+    package func onLinked(_ body: @escaping @Sendable () -> Void) {
         let box = Unmanaged.passRetained(LinkBox(body)).toOpaque()
         let linked:
             @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
@@ -81,12 +90,12 @@ public struct GhostPad: Sendable, Equatable {
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }
     }
 
-    /// Buffers go straight to the child's pad. By default they pass the ghost's hidden inner pad too, which pushes them on
-    /// as an element would: some 800 instructions a buffer, for a pad that nobody can see or relink, and another 300 for
-    /// what the child's pad does all over again.
+    /// Passes buffers directly to the child's pad. Call it on a sink pad whose target won't change any more.
     ///
-    /// For a sink pad, once its target is set for good. Events, queries and buffer lists go the usual way.
-    public func chainToTarget() {
+    /// By default, buffers also pass the ghost pad's hidden inner pad, which pushes them like an element does. This
+    /// costs some 800 instructions per buffer, although nobody can see or relink that pad, and another 300 for work
+    /// that the child's pad repeats. Events, queries and buffer lists still go the usual way.
+    package func chainToTarget() {
         let ghost = UnsafeMutableRawPointer(raw).assumingMemoryBound(to: GstGhostPad.self)
         guard let target = gst_ghost_pad_get_target(ghost) else { return }
         gst_pad_set_chain_function_full(
@@ -96,9 +105,11 @@ public struct GhostPad: Sendable, Equatable {
             }, target, { gst_object_unref($0) })
     }
 
-    /// Keeps downstream's failures from stopping the child. Buffers are dropped while the pad is unlinked; `refused` is called
-    /// when downstream rejects a format, on the streaming thread, maybe with each buffer. For a source pad, once.
-    public func ignoresDownstreamFailures(_ refused: @escaping @Sendable () -> Void) {
+    /// Keeps failures of downstream from stopping the child. Call it once, on a source pad.
+    ///
+    /// Buffers are dropped while the pad is unlinked. `refused` is called when downstream rejects a format, on the
+    /// streaming thread, possibly for each buffer.
+    package func ignoreDownstreamFailures(_ refused: @escaping @Sendable () -> Void) {
         let proxy = UnsafeMutableRawPointer(raw).assumingMemoryBound(to: GstProxyPad.self)
         guard let inner = gst_proxy_pad_get_internal(proxy) else { return }
         defer { gst_object_unref(inner) }
@@ -111,7 +122,8 @@ public struct GhostPad: Sendable, Equatable {
                 return flow == GST_FLOW_NOT_LINKED || flow == GST_FLOW_NOT_NEGOTIATED ? GST_FLOW_OK : flow
             }, Unmanaged.passRetained(RefusalBox(refused)).toOpaque(),
             { Unmanaged<RefusalBox>.fromOpaque($0!).release() })
-        // Caps that are refused would be sent again with each buffer, and each refused before it got here.
+        // If this returned 0 for refused caps, GStreamer would send them again before each buffer, and refuse the
+        // buffer before it reaches the chain function.
         gst_pad_set_event_function_full(
             pad,
             { pad, parent, event in
@@ -132,13 +144,14 @@ public struct GhostPad: Sendable, Equatable {
         }
     }
 
-    /// Stands for another child's pad from now on, or for none.
-    public func setTarget(_ target: Pad?) {
+    /// Makes the pad stand for another pad of a child, or for none.
+    package func setTarget(_ target: Pad?) {
         gst_ghost_pad_set_target(UnsafeMutableRawPointer(raw).assumingMemoryBound(to: GstGhostPad.self), target?.pad)
     }
 
-    /// In place of each buffer downstream gets a GAP of its time: it goes on, and has nothing to show. For a source pad.
-    public func replaceBuffersWithGaps() -> BufferHold {
+    /// Replaces each buffer with a GAP event of the same time, so that downstream continues without data. For a source
+    /// pad.
+    package func replaceBuffersWithGaps() -> BufferHold {
         BufferHold(
             id: gst_pad_add_probe(
                 raw,
@@ -152,10 +165,11 @@ public struct GhostPad: Sendable, Equatable {
                 }, nil, nil))
     }
 
-    public func release(_ hold: BufferHold) { gst_pad_remove_probe(raw, hold.id) }
+    /// Lets the pad's buffers pass again.
+    package func release(_ hold: BufferHold) { gst_pad_remove_probe(raw, hold.id) }
 
-    /// What is done to a pad's buffers until it is released.
-    public struct BufferHold: Sendable {
+    /// The replacement of a pad's buffers, until it is released with `release(_:)`.
+    package struct BufferHold: Sendable {
         fileprivate let id: gulong
     }
 
@@ -164,7 +178,8 @@ public struct GhostPad: Sendable, Equatable {
         init(_ accepts: @escaping @Sendable (Event) -> Bool) { self.accepts = accepts }
     }
 
-    public enum Query: Sendable {
+    /// A query that a bin can answer.
+    package enum Query: Sendable {
         case caps
         case allocation
         case latency
@@ -187,7 +202,8 @@ public struct GhostPad: Sendable, Equatable {
                     gst_query_set_caps_result(query, caps.raw)
                     return 1
                 }
-                // The filter's order is upstream's preference, but ours leads: it saves the conversion.
+                // The order of these caps counts, rather than the filter's, which is upstream's preference: it avoids a
+                // conversion.
                 let result = gst_caps_intersect_full(caps.raw, filter, GST_CAPS_INTERSECT_FIRST)
                 gst_query_set_caps_result(query, result)
                 gst_caps_unref(result)
@@ -236,8 +252,8 @@ extension GhostPad.Event {
 }
 
 extension GhostPad {
-    /// Ends a stream that nobody sends: one that never began is an empty one then.
-    public func endEmptyStream() {
+    /// Sends EOS in place of a source. If the stream hasn't begun yet, sends the start of an empty stream first.
+    package func endEmptyStream() {
         guard gst_pad_get_sticky_event(raw, GST_EVENT_STREAM_START, 0).map({ gst_event_unref($0) }) == nil else {
             gst_pad_push_event(raw, gst_event_new_eos())
             return

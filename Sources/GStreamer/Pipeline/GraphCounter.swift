@@ -1,24 +1,28 @@
 import CGStreamer
 import Synchronization
 
-/// Counts what happens anywhere in a graph, for all elements of that graph and for no others: the count is on the outermost bin,
-/// and gone with it. Any thread.
-public final class GraphCounter: Sendable {
+/// Counts events of a graph, shared by all elements of that graph. The count is stored on the outermost bin and freed
+/// with it. Use it from any thread.
+package final class GraphCounter: Sendable {
     private let quark: GQuark
-    /// One increment at a time.
-    private let turn = Mutex(())
+    /// Serializes the increments.
+    private let incrementLock = Mutex(())
 
-    /// - Parameter name: what is counted, in a word.
-    public init(_ name: String) { quark = g_quark_from_string("mediagraph-count-\(name)") }
+    /// Creates a counter.
+    ///
+    /// - Parameter name: a word for the counted events. Counters with the same name share their counts.
+    package init(_ name: String) { quark = g_quark_from_string("mediagraph-count-\(name)") }
 
-    public func increment(around element: Element) {
-        turn.withLock { _ in
+    /// Adds 1 to the count of the graph that contains `element`.
+    package func increment(around element: Element) {
+        incrementLock.withLock { _ in
             let graph = object(element.outermost)
             g_object_set_qdata(graph, quark, UnsafeMutableRawPointer(bitPattern: count(graph) + 1))
         }
     }
 
-    public func count(around element: Element) -> Int { count(object(element.outermost)) }
+    /// Returns the count of the graph that contains `element`.
+    package func count(around element: Element) -> Int { count(object(element.outermost)) }
 
     private func object(_ element: Element) -> UnsafeMutablePointer<GObject> {
         element.raw.assumingMemoryBound(to: GObject.self)
@@ -30,7 +34,7 @@ public final class GraphCounter: Sendable {
 }
 
 extension Element {
-    /// The bin that is in no other, as a pipeline; itself where it is in none.
+    /// The outermost bin that contains the element, usually the pipeline; the element itself if there is none.
     fileprivate var outermost: Element {
         var element = self
         while let parent = element.parent { element = parent }

@@ -1,15 +1,15 @@
 import CGStreamer
 import Synchronization
 
-/// How far a sink pad's element has read its input, whether it pulls or is pushed to. Any thread may read it.
-public final class InputExtent: Sendable {
+/// Measures how far an element has read the input of a sink pad, in pull or push mode. Use it from any thread.
+package final class InputExtent: Sendable {
     private let end = Atomic<UInt64>(0)
-    /// The pad's own flag is set only when its element has handled end-of-stream.
+    /// Set when EOS reaches the pad; the pad's own flag is set only after its element has handled the event.
     private let hasEnded = Atomic<Bool>(false)
 
-    /// Whether the element has read its input to the end, or tried to read past it. Where the input's size isn't known, as for
-    /// a pipe: whether end-of-stream has reached the pad.
-    public func hasReachedEnd(at pad: Pad) -> Bool {
+    /// Whether the element has read its input to the end, or tried to read past it. If the size of the input is
+    /// unknown, as for a pipe: whether EOS has reached the pad.
+    package func hasReachedEnd(at pad: Pad) -> Bool {
         var size: gint64 = 0
         guard gst_pad_peer_query_duration(pad.pad, GST_FORMAT_BYTES, &size) != 0, size > 0 else {
             return hasEnded.load(ordering: .relaxed)
@@ -17,7 +17,8 @@ public final class InputExtent: Sendable {
         return end.load(ordering: .relaxed) >= UInt64(size)
     }
 
-    public func reset() {
+    /// Starts over.
+    package func reset() {
         end.store(0, ordering: .relaxed)
         hasEnded.store(false, ordering: .relaxed)
     }
@@ -39,8 +40,8 @@ public final class InputExtent: Sendable {
 }
 
 extension Pad {
-    /// Starts to measure how far a sink pad's input is read, until the pad is freed.
-    public func measureInput() -> InputExtent {
+    /// Starts measuring how far the element reads the input of this sink pad. Measuring ends when the pad is freed.
+    package func measureInput() -> InputExtent {
         let extent = InputExtent()
         addProbe(GST_PAD_PROBE_TYPE_PUSH, GST_PAD_PROBE_TYPE_BUFFER, holding: extent) { _, info, context in
             Unmanaged<InputExtent>.fromOpaque(context!)._withUnsafeGuaranteedRef {

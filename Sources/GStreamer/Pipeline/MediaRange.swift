@@ -1,11 +1,11 @@
 import CGStreamer
 import Synchronization
 
-/// Plays a part of what a pipeline's sources offer, from one position in the medium to another, in one run.
+/// Plays a range of a pipeline's input, between two positions in the medium.
 ///
-/// Each stream is held back where its times begin, which is behind a demuxer or a source that counts time, until that element has
-/// been sent a seek. Nothing downstream, such as a muxer or a handler, receives data from outside of the range.
-public final class MediaRange: Sendable {
+/// Each stream is blocked at the first element that sends timestamps, such as a demuxer, until that element has handled
+/// a seek. So no element downstream, such as a muxer or a handler, receives data from outside of the range.
+package final class MediaRange: Sendable {
     private struct State: Sendable {
         var isOver = false
         /// Pads whose first buffer waits for the seek.
@@ -15,25 +15,26 @@ public final class MediaRange: Sendable {
         var observers: [PadObserver] = []
     }
 
-    /// Why no part of an element's stream can be played.
-    public enum Refusal: Sendable {
+    /// The reason why the range of an element's stream can't be played.
+    package enum Refusal: Sendable {
         /// The element rejected the seek.
         case cantSeek
-        /// The element is `mpegpsdemux`. It finds its streams one by one, anywhere in the file, so a seek on the first would
-        /// lose the others.
+        /// The element is `mpegpsdemux`. It finds its streams one by one, anywhere in the file, so a seek at the first
+        /// stream would lose the others.
         case programStream
         /// The stream ends before the range begins.
         case isPastEnd(duration: ClockTime)
     }
 
     private enum Seek: Sendable {
-        /// It waits for its thread.
+        /// The seek waits to be executed by the thread of `enqueue`.
         case queued
+        /// The seek is being executed.
         case underWay(isDecoded: Bool)
-        /// Pads added later needn't wait.
+        /// The element has handled the seek; pads that are added later don't wait.
         case done(isDecoded: Bool)
 
-        /// Whether the element's streams continue encoded, so that they have to be cut.
+        /// Whether the element's streams stay encoded downstream, and so must be cut to the range.
         var cuts: Bool {
             switch self {
             case .queued: false
@@ -48,12 +49,14 @@ public final class MediaRange: Sendable {
     private let enqueue: @Sendable (@escaping @Sendable () -> Void) -> Void
     private let refused: @Sendable (Element, Refusal) -> Void
 
-    /// Begins, while the pipeline is in NULL. The pipeline's elements hold the range until `stop()`.
+    /// Attaches the range to a pipeline in NULL. The pipeline's elements retain it until `stop()`.
     ///
     /// - Parameters:
-    ///   - enqueue: runs a closure on a thread that may block, and isn't a streaming thread.
-    ///   - refused: called on that thread when no part of an element's stream can be played.
-    public init(
+    ///   - start: the beginning of the range, in stream time; `nil` is the beginning of the medium.
+    ///   - end: the end of the range, in stream time; `nil` is the end of the medium.
+    ///   - enqueue: runs a closure on a thread that may block and that isn't a streaming thread.
+    ///   - refused: called on that thread if the range of an element's stream can't be played.
+    package init(
         in pipeline: Pipeline, from start: ClockTime?, to end: ClockTime?,
         enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
         refused: @escaping @Sendable (Element, Refusal) -> Void
@@ -62,7 +65,7 @@ public final class MediaRange: Sendable {
         self.end = end
         self.enqueue = enqueue
         self.refused = refused
-        // Seek a decoding bin at its own pads: a flush inside it could reach decoders that are still being plugged.
+        // Seek a decoding bin at its own pads: a flush inside of it could reach decoders that are still being plugged.
         for element in pipeline.allElements where !element.isSink && !element.isInDecoder {
             for pad in element.pads { hold(pad, of: element) }
             let observer = PadObserver(of: element) { [self] pad in hold(pad, of: element) }
@@ -71,7 +74,7 @@ public final class MediaRange: Sendable {
     }
 
     /// Removes the probes. Call it once the pipeline is in NULL, and not concurrently with an enqueued closure.
-    public func stop() {
+    package func stop() {
         let state = state.withLock { state in
             defer { state = State(isOver: true) }
             return state
@@ -97,16 +100,17 @@ public final class MediaRange: Sendable {
         }
     }
 
-    /// The first buffer of a stream, on its thread.
+    /// Called on the streaming thread with the first buffer of a stream, and decides whether the stream waits for a
+    /// seek.
     private func reached(_ pad: Pad) -> GstPadProbeReturn {
-        // A file's bytes, which a demuxer gives times later.
-        guard pad.countsTime, let element = pad.parent else { return GST_PAD_PROBE_PASS }
-        // An upstream element sets these timestamps, and has already received the seek.
-        let isFurtherOn = element.pads.contains { $0.direction == .sink && $0.countsTime }
+        // The stream is a file's bytes. A demuxer downstream adds timestamps.
+        guard pad.hasTimeSegment, let element = pad.parent else { return GST_PAD_PROBE_PASS }
+        // An element upstream sets these timestamps and has already handled the seek.
+        let isBehindTimedElement = element.pads.contains { $0.direction == .sink && $0.hasTimeSegment }
         return state.withLock { state in
-            // Likewise for a bin's pad, if an element inside the bin has received the seek.
-            let hasBeenSought = isFurtherOn || state.seeks.keys.contains { $0.ancestors.contains(element) }
-            switch hasBeenSought ? .done(isDecoded: true) : state.seeks[element] {
+            // The same applies to a bin's pad if an element inside of the bin has handled the seek.
+            let isSeekHandled = isBehindTimedElement || state.seeks.keys.contains { $0.ancestors.contains(element) }
+            switch isSeekHandled ? .done(isDecoded: true) : state.seeks[element] {
             case nil:
                 state.seeks[element] = .queued
                 enqueue { self.seek(element, by: pad) }
@@ -125,7 +129,7 @@ public final class MediaRange: Sendable {
         if let duration = element.duration, duration > .zero, duration <= start {
             return refused(element, .isPastEnd(duration: duration))
         }
-        // Streams that stay encoded can only begin at a key frame, and then all of them should.
+        // An encoded stream can only begin at a key frame. All streams of the element should then begin there.
         let isDecoded = element.pads.allSatisfy { $0.direction == .sink || !$0.isLinked || $0.isDecoded }
         state.withLock { state in
             state.seeks[element] = .underWay(isDecoded: isDecoded)
@@ -139,7 +143,8 @@ public final class MediaRange: Sendable {
         let event = gst_event_new_seek(
             1, GST_FORMAT_TIME, flags, GST_SEEK_TYPE_SET, gint64(start.nanoseconds),
             end == nil ? GST_SEEK_TYPE_NONE : GST_SEEK_TYPE_SET, end.map { gint64($0.nanoseconds) } ?? -1)
-        // No data has passed these pads. A mixer downstream would stop for the flush, and wait for one on each of its inputs.
+        // Drop the flush at these pads, because no data has passed them. A mixer downstream would stop for it, and wait
+        // for a flush at each of its inputs.
         let probes = element.pads.filter { $0.direction == .source }.map { $0.dropFlushes() }
         if gst_pad_send_event(pad.pad, event) == 0 { refused(element, .cantSeek) }
         for probe in probes { probe.remove() }
@@ -155,27 +160,28 @@ public final class MediaRange: Sendable {
 extension Element {
     fileprivate var isInDecoder: Bool { ancestors.contains { $0.isDecoder } }
 
-    /// Whether it decodes, or is a bin that does.
-    public var isDecoder: Bool {
+    /// Whether the element is a decoder, or a bin with decoders.
+    package var isDecoder: Bool {
         factoryName.flatMap(ElementFactoryInfo.find)?.classification.contains("Decoder") == true
     }
 }
 
 extension Pad {
-    /// The segment that passed it last is one of times, rather than of bytes.
-    fileprivate var countsTime: Bool { Segment(passing: pad)?.raw.format == GST_FORMAT_TIME }
+    /// Whether the last segment at the pad is in time rather than in bytes.
+    fileprivate var hasTimeSegment: Bool { Segment(passing: pad)?.raw.format == GST_FORMAT_TIME }
 
+    /// Drops flush events at the pad until the probe is removed.
     fileprivate func dropFlushes() -> PadProbe {
         let probe = gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_EVENT_FLUSH, { _, _, _ in GST_PAD_PROBE_DROP }, nil, nil)
         return PadProbe(pad: self, id: probe)
     }
 
-    /// Raw media leaves this source pad, or a decoder downstream makes it so.
+    /// Whether the stream at this source pad is raw media, or is decoded downstream.
     fileprivate var isDecoded: Bool {
         if let currentCaps {
             if currentCaps.mediaTypes.allSatisfy({ $0.hasSuffix("/x-raw") }) { return true }
         } else if parent?.isDecoder == true {
-            // Its caps aren't known yet.
+            // The decoder's output caps aren't known yet.
             return true
         }
         var open = [self]

@@ -1,39 +1,54 @@
 import CGStreamer
 
-/// What an element reported to the application.
+/// A message on the bus, from an element to the application (`GstMessage`).
 public struct Message: Sendable {
-    /// The path of the element that posted it, and its own name.
+    /// The path of the object that posted the message, from the pipeline on; empty if no object did.
     public let sourcePath: String
+    /// The name of the object that posted the message; empty if no object did.
     public let sourceName: String
-    /// The factory that made the source; `nil` when it is no element.
+    /// The name of the factory of the element that posted the message; `nil` if no element did.
     public let sourceFactory: String?
-    /// `nil` when it is no element.
+    /// The element that posted the message; `nil` if no element did.
     public let source: Element?
+    /// The kind of message, with its content.
     public let kind: Kind
 
+    /// The kind of a message, with its content.
     public enum Kind: Sendable {
+        /// All sinks have received EOS.
         case endOfStream
+        /// An error; the pipeline can't continue.
         case error(Report)
+        /// A warning; the pipeline continues.
         case warning(Report)
+        /// A piece of information.
         case info(Report)
+        /// The source has changed its state.
         case stateChanged(from: State, to: State)
+        /// A state change that went on in the background is complete.
         case asyncDone
+        /// The latency of the source has changed.
         case latency
+        /// The pipeline's clock can't be used any more.
         case clockLost
+        /// How full the source's queue is, in percent.
         case buffering(percent: Int)
+        /// A stream begins.
         case streamStart
-        /// A late buffer: how late, and the processed and dropped counts of the element.
+        /// A buffer was late: by how many nanoseconds, and the element's counts of processed and dropped buffers.
         case qualityOfService(jitter: Int64, processed: UInt64, dropped: UInt64)
+        /// A message that the source has defined.
         case element(Structure)
+        /// Another kind, with GStreamer's name for it.
         case other(String)
     }
 
-    /// An error, a warning or a piece of information, as `GError` and debug text.
+    /// The content of an error, a warning or a piece of information.
     public struct Report: Sendable {
-        public let error: GLibError
-        /// Where in the source it happened, and details for developers.
+        package let error: GLibError
+        /// The place in the source code, and details for developers.
         public let debug: String
-        /// What the element added for programs.
+        /// Information that the element added for programs; `nil` if there is none.
         public let details: Structure?
     }
 

@@ -1,12 +1,13 @@
 import CGStreamer
 
-/// What a TAG event says about the orientation of a stream's pictures.
+/// The orientation of a stream's pictures, from a TAG event.
 public struct OrientationTag: Sendable, Hashable {
-    public var orientation: VideoOrientation
-    /// It is about all streams of the medium; what a stream's own tag says counts more.
-    public var isGlobal: Bool
+    package var orientation: VideoOrientation
+    /// Whether the tag is for all streams of the medium. The tag of a single stream overrides it.
+    package var isGlobal: Bool
 
-    /// `nil` for an event that says nothing about it, and for a value that isn't one of the eight.
+    /// Reads a TAG event; `nil` if it has no `image-orientation`, or another value than the eight that GStreamer
+    /// defines.
     init?(_ event: UnsafeMutablePointer<GstEvent>) {
         var tags: UnsafeMutablePointer<GstTagList>?
         gst_event_parse_tag(event, &tags)
@@ -19,38 +20,42 @@ public struct OrientationTag: Sendable, Hashable {
     }
 }
 
-/// The orientation that a stream's tags give its frames, as far as nobody upstream has made them upright.
-public struct TaggedOrientation: Sendable, Hashable {
+/// The orientation that a stream's tags state, divided into the part that is still to be applied to the frames and the
+/// part that an element upstream has applied.
+@usableFromInline
+package struct TaggedOrientation: Sendable, Hashable {
     private var own: VideoOrientation?
     private var global: VideoOrientation?
-    /// What is to be done with a frame that says nothing itself.
-    public private(set) var pending = VideoOrientation.upright
-    /// What an element upstream has done with all frames.
-    public private(set) var applied = VideoOrientation.upright
+    /// The orientation still to be applied to a frame that has none of its own.
+    @usableFromInline package private(set) var pending = VideoOrientation.upright
+    /// The orientation that an element upstream has applied to all frames.
+    @usableFromInline package private(set) var applied = VideoOrientation.upright
 
-    /// Of a stream that begins.
-    public init() {}
+    /// Creates the orientation of a stream that begins: upright.
+    package init() {}
 
-    /// Collects the orientation tags that are stored on the sink pad `pad`.
-    public init(keptBy pad: Pad) { for tag in pad.orientationTags { add(tag, at: pad) } }
+    /// Creates an orientation from the tags that are stored on a sink pad.
+    package init(keptBy pad: Pad) { for tag in pad.orientationTags { add(tag, at: pad) } }
 
-    /// Takes a tag that came by the sink pad `pad`. On the streaming thread: it looks at the elements upstream.
-    public mutating func add(_ tag: OrientationTag, at pad: Pad?) {
+    /// Applies a tag that has arrived at the sink pad `pad`. Call it on the streaming thread, because it examines the
+    /// elements upstream.
+    package mutating func add(_ tag: OrientationTag, at pad: Pad?) {
         if tag.isGlobal { global = tag.orientation } else { own = tag.orientation }
         let orientation = own ?? global ?? .upright
-        // GStreamer 1.22's videoflip passes on the tag by which it has turned the frames.
+        // The videoflip of GStreamer 1.22 forwards the tag by which it has turned the frames.
         let isApplied = orientation != .upright && pad?.isTurnedUpstream == true
         (pending, applied) = isApplied ? (.upright, orientation) : (orientation, .upright)
     }
 }
 
 extension Pad {
-    /// Whether an element upstream turns frames by their tag (`videoflip video-direction=auto`, say) and has been given one.
-    public var isTurnedUpstream: Bool { isTurnedUpstream(depth: 0) }
+    /// Whether an element upstream turns frames by their tag, such as `videoflip video-direction=auto`, and has
+    /// received a tag.
+    package var isTurnedUpstream: Bool { isTurnedUpstream(depth: 0) }
 
     private func isTurnedUpstream(depth: Int) -> Bool {
-        // Source pads keep a tag before it goes on, sink pads only when it has been taken. Where there is none the tag was made
-        // further down.
+        // A source pad stores a tag before it is sent, a sink pad only after its element has accepted it. If the peer
+        // has no tag, an element further downstream has created it.
         guard depth < 1000, let peer, peer.hasOrientationTag else { return false }
         return peer.internalLinks.contains { inlet in
             inlet.parent?.turnsByTag == true && inlet.peer?.hasOrientationTag == true
@@ -83,13 +88,13 @@ extension Element {
 }
 
 extension Pad {
-    /// A stream's tag.
+    /// Sends the tag of a stream into a sink pad.
     static func send(_ orientation: VideoOrientation, into pad: UnsafeMutablePointer<GstPad>) {
         gst_pad_send_event(pad, orientationEvent(orientation, gst_tag_list_new_empty()))
     }
 
-    /// Whatever tags of the stream or the medium say by this source pad about orientation is this instead. Once.
-    public func replaceOrientationTags(with orientation: VideoOrientation) {
+    /// Replaces the orientation in all tags that pass this source pad, of the stream and of the medium. Call it once.
+    package func replaceOrientationTags(with orientation: VideoOrientation) {
         gst_pad_add_probe(
             pad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
             { _, info, context in
@@ -98,8 +103,8 @@ extension Pad {
                 else { return GST_PAD_PROBE_OK }
                 var tags: UnsafeMutablePointer<GstTagList>?
                 gst_event_parse_tag(event, &tags)
-                let told = VideoOrientation(code: Int32(Int(bitPattern: context))) ?? .upright
-                let replaced = Pad.orientationEvent(told, gst_tag_list_copy(tags))
+                let replacement = VideoOrientation(code: Int32(Int(bitPattern: context))) ?? .upright
+                let replaced = Pad.orientationEvent(replacement, gst_tag_list_copy(tags))
                 gst_event_set_seqnum(replaced, gst_event_get_seqnum(event))
                 gst_event_unref(event)
                 info!.pointee.data = UnsafeMutableRawPointer(replaced)
@@ -107,7 +112,7 @@ extension Pad {
             }, UnsafeMutableRawPointer(bitPattern: Int(orientation.code)), nil)
     }
 
-    /// Takes the tags over.
+    /// Returns a TAG event with `tags`, which it consumes, and the orientation.
     private static func orientationEvent(
         _ orientation: VideoOrientation, _ tags: UnsafeMutablePointer<GstTagList>?
     ) -> UnsafeMutablePointer<GstEvent> {

@@ -1,11 +1,20 @@
 import CGStreamer
 
-/// A place where an element takes or gives data.
+/// A pad, where data enters or leaves an element (`GstPad`).
 public final class Pad: ObjectReference, @unchecked Sendable {
     package var pad: UnsafeMutablePointer<GstPad> { raw.assumingMemoryBound(to: GstPad.self) }
 
-    public enum Direction: String, Sendable { case source = "src", sink, unknown }
+    /// The direction of the data at a pad.
+    public enum Direction: String, Sendable {
+        /// Data leaves the element.
+        case source = "src"
+        /// Data enters the element.
+        case sink
+        /// The pad has no direction.
+        case unknown
+    }
 
+    /// The direction of the data.
     public var direction: Direction {
         switch gst_pad_get_direction(pad) {
         case GST_PAD_SRC: .source
@@ -14,27 +23,29 @@ public final class Pad: ObjectReference, @unchecked Sendable {
         }
     }
 
+    /// Whether the pad is linked to another one.
     public var isLinked: Bool { gst_pad_is_linked(pad) != 0 }
 
-    /// End-of-stream has gone through it, and no flush since.
+    /// Whether EOS has passed the pad, and no flush since.
     public var hasEnded: Bool { pad.pointee.object.flags & GST_PAD_FLAG_EOS.rawValue != 0 }
 
-    /// What the pad carries now.
+    /// The caps of the stream at the pad; `nil` before the first caps.
     public var currentCaps: Caps? { gst_pad_get_current_caps(pad).map(Caps.init(taking:)) }
 
-    /// What the pad can carry, as it answers now.
+    /// Returns the caps that the pad can carry now.
     public func queryCaps() -> Caps { Caps(taking: gst_pad_query_caps(pad, nil)) }
 
-    /// What the other side can carry; `nil` while unlinked.
+    /// Returns the caps that the linked pad can carry now; `nil` if the pad isn't linked.
     public func peerCaps() -> Caps? {
         guard isLinked else { return nil }
         return Caps(taking: gst_pad_peer_query_caps(pad, nil))
     }
 
-    /// Links a source pad to a sink pad; false when they can't be.
+    /// Links this source pad to a sink pad. False if that fails.
     public func link(to sink: Pad) -> Bool { gst_pad_link(pad, sink.pad) == GST_PAD_LINK_OK }
 
-    /// What became of the last buffer of a source pad, where that means that none will be taken any more; `nil` otherwise.
+    /// The result of this source pad's last push, if it means that downstream won't accept any more buffers; `nil`
+    /// otherwise.
     public var refusal: FlowReturn? {
         switch gst_pad_get_last_flow_return(pad) {
         case GST_FLOW_EOS: .endOfStream
@@ -45,21 +56,27 @@ public final class Pad: ObjectReference, @unchecked Sendable {
         }
     }
 
+    /// The pad to which this one is linked; `nil` if there is none.
     public var peer: Pad? { gst_pad_get_peer(pad).map { Pad(taking: $0) } }
+    /// The element to which the pad belongs; `nil` if there is none.
     public var parent: Element? { gst_pad_get_parent_element(pad).map { Element(taking: $0) } }
 
-    /// Sends upstream what only those who know it heed. For a sink pad; any thread.
+    /// Sends a custom event upstream, which elements that don't know it ignore. For a sink pad. Call it from any
+    /// thread.
     public func sendUpstream(_ structure: Structure) {
         gst_pad_push_event(pad, gst_event_new_custom(GST_EVENT_CUSTOM_UPSTREAM, gst_structure_copy(structure.raw)))
     }
 
-    /// Asks encoders upstream for a key frame, as soon as can be, with all headers (`GstForceKeyUnit`). For a sink pad; any thread.
+    /// Asks encoders upstream for a key frame as soon as possible, with all headers (`GstForceKeyUnit`). For a sink
+    /// pad. Call it from any thread.
     public func requestKeyFrame() {
         gst_pad_push_event(pad, gst_video_event_new_upstream_force_key_unit(GstClockTime(UInt64.max), 1, 0))
     }
 
-    /// A LATENCY query upstream: whether what comes in is live, and how much later than its timestamps it comes at least; at
-    /// most, where what is upstream can't keep any amount. `nil` when nobody answered.
+    /// Sends a LATENCY query upstream; `nil` if it fails.
+    ///
+    /// Returns whether the stream is live, how late after their timestamps buffers arrive (`minimum`), and how much
+    /// latency upstream can buffer (`maximum`, which is `nil` if there is no limit).
     public func upstreamLatency() -> (isLive: Bool, minimum: ClockTime, maximum: ClockTime?)? {
         let query = gst_query_new_latency()
         defer { gst_query_unref(query) }
@@ -71,29 +88,30 @@ public final class Pad: ObjectReference, @unchecked Sendable {
         return (isLive != 0, ClockTime(raw: minimum) ?? .zero, ClockTime(raw: maximum))
     }
 
-    /// Whether a segment has passed, as it does right before a stream's first data.
+    /// Whether a segment has passed the pad, which happens right before a stream's first data.
     public var hasSegment: Bool { Segment(passing: pad) != nil }
 
-    /// Whether the element downstream pulls data from this source pad.
+    /// Whether the element downstream pulls data from this pad (pull mode).
     public var isPulled: Bool { pad.pointee.mode == GST_PAD_MODE_PULL }
 
-    /// Whether a thread is inside the element behind this sink pad with a buffer of its.
-    public var isTaking: Bool {
+    /// Whether a thread is passing data through this sink pad now, and so is inside of the element behind it.
+    public var isReceiving: Bool {
         guard g_rec_mutex_trylock(&pad.pointee.stream_rec_lock) != 0 else { return true }
         g_rec_mutex_unlock(&pad.pointee.stream_rec_lock)
         return false
     }
 
-    /// Whether what is upstream of this sink pad is still to be linked, as behind a demuxer whose pads come with the data.
+    /// Whether a link upstream of this sink pad is still missing, for example behind a demuxer that adds its pads when
+    /// data arrives.
     ///
-    /// An element with several sink pads must wait for all of them: one that nobody ever links is no news.
-    /// Looks no further up than an element that feeds others too, unless a queue is between: there one branch waits for the
-    /// other.
+    /// For an element with several sink pads, links must be missing behind all of them, because one of its pads may
+    /// never be linked. The search ends at an element with several source pads, because there one branch waits for the
+    /// other, unless a queue lies between.
     public func isLinkedLater() -> Bool { isLinkedLater(behindQueue: false, depth: 0) }
 
     private func isLinkedLater(behindQueue: Bool, depth: Int) -> Bool {
         guard let peer else { return true }
-        // A loop ends too.
+        // The limit ends the search in a loop.
         guard let feeder = peer.parent, depth < 1000 else { return false }
         let pads = feeder.pads
         guard behindQueue || pads.count(where: { $0.direction == .source }) == 1 else { return false }
@@ -103,15 +121,15 @@ public final class Pad: ObjectReference, @unchecked Sendable {
             && sinks.allSatisfy { $0.isLinkedLater(behindQueue: behindQueue || isQueue, depth: depth + 1) }
     }
 
-    /// Whether something comes into this sink pad in PAUSED already: what is upstream is all linked, and begins with stock
-    /// sources that aren't live and that no application feeds.
+    /// Whether data arrives at this sink pad in PAUSED already: all elements upstream are linked, and their sources
+    /// send by themselves, that is, aren't live and aren't fed by an application.
     ///
-    /// Looks no further up than `isLinkedLater`, but into bins.
+    /// The search ends where that of ``isLinkedLater()`` ends, but it also looks into bins.
     public func isFedInPaused() -> Bool { isFedInPaused(behindQueue: false, depth: 0) }
 
     private func isFedInPaused(behindQueue: Bool, depth: Int) -> Bool {
         guard depth < 1000, let source = peer?.innermost else { return false }
-        // Inside of a bin, its own sink pad: on with what is linked to that.
+        // This is the inner side of a bin's sink pad: continue at the outer side.
         guard let feeder = source.parent else {
             return source.outside?.isFedInPaused(behindQueue: behindQueue, depth: depth + 1) ?? false
         }

@@ -1,11 +1,19 @@
 import CGStreamer
 
-/// What comes into a sink pad: buffers (a list of them is one arrival) and serialized events.
-public enum PadArrival: Sendable { case buffer, event, endOfStream }
+/// Data that arrives at a sink pad.
+package enum PadArrival: Sendable {
+    /// A buffer, or a list of buffers.
+    case buffer
+    /// A serialized event other than EOS.
+    case event
+    /// EOS.
+    case endOfStream
+}
 
 extension Pad {
-    /// Calls `isWatching` before the pad's element gets what arrives, until it returns false. On the streaming thread.
-    public func watchArrivals(while isWatching: @escaping @Sendable (PadArrival) -> Bool) {
+    /// Calls `isWatching` on the streaming thread for each arrival, before the pad's element receives it, until
+    /// `isWatching` returns false.
+    package func watchArrivals(while isWatching: @escaping @Sendable (PadArrival) -> Bool) {
         addProbe(
             GST_PAD_PROBE_TYPE_BUFFER, GST_PAD_PROBE_TYPE_BUFFER_LIST, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
             holding: ArrivalWatch(isWatching)

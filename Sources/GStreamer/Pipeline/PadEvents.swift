@@ -1,12 +1,13 @@
 import CGStreamer
 
 extension Pad {
-    /// An event that somebody beside the pad's own element may want to know of.
-    public enum PassingEvent: Sendable {
+    /// An event that passes a pad.
+    package enum PassingEvent: Sendable {
+        /// A flush begins or ends.
         case flushStart, flushStop
-        /// Downstream wants to negotiate anew.
+        /// Downstream asks for a new negotiation.
         case reconfigure
-        /// How long after their timestamps sinks render buffers.
+        /// The latency of the pipeline: how late after their timestamps sinks render buffers.
         case latency(ClockTime)
 
         fileprivate init?(_ event: UnsafeMutablePointer<GstEvent>) {
@@ -24,9 +25,9 @@ extension Pad {
         }
     }
 
-    /// Tells of events before the pad's element has them, on the thread that sends them. For an element whose class is a
-    /// stock one; it holds `body` as long as the pad lives.
-    public func watchEvents(_ body: @escaping @Sendable (PassingEvent) -> Void) {
+    /// Calls `body` with events before the pad's element receives them, on the thread that sends them. For elements of
+    /// stock classes, which can't override an event handler. The pad retains `body` until it is freed.
+    package func watchEvents(_ body: @escaping @Sendable (PassingEvent) -> Void) {
         addProbe(GST_PAD_PROBE_TYPE_EVENT_BOTH, GST_PAD_PROBE_TYPE_EVENT_FLUSH, holding: EventWatch(body)) {
             _, info, context in
             if let event = gst_pad_probe_info_get_event(info), let seen = PassingEvent(event) {
@@ -36,15 +37,16 @@ extension Pad {
         }
     }
 
-    /// Replaces the ID of every stream-start event at this source pad, so that downstream sees one continuous stream even when
-    /// another element takes over. Call it once.
-    public func setStreamID(_ id: String) {
+    /// Replaces the stream ID in all STREAM_START events that leave by this source pad, so that downstream sees one
+    /// continuous stream when another element takes over. Call it once.
+    package func setStreamID(_ id: String) {
         addProbe(GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, holding: StreamID(id)) { pad, info, context in
             guard let event = gst_pad_probe_info_get_event(info) else { return GST_PAD_PROBE_OK }
             if event.pointee.type == GST_EVENT_SEGMENT {
-                // Drop a repeated segment: elements such as videorate restart at each one and would fill the time since its start.
+                // Drop a repeated segment: elements such as videorate restart at each segment, and would fill the time
+                // since its start.
                 guard Pad.peerHas(event, pad) else { return GST_PAD_PROBE_OK }
-                // One that is dropped would be tried again with each buffer; this one counts as received.
+                // GStreamer would send a dropped segment again before each buffer; HANDLED counts as received.
                 gst_event_unref(event)
                 return GST_PAD_PROBE_HANDLED
             }
@@ -59,7 +61,7 @@ extension Pad {
         }
     }
 
-    /// Whether downstream has been told of just this segment.
+    /// Whether the linked pad has received an equal segment last.
     private static func peerHas(_ event: UnsafeMutablePointer<GstEvent>, _ pad: UnsafeMutablePointer<GstPad>?) -> Bool {
         guard let pad, let peer = gst_pad_get_peer(pad) else { return false }
         defer { gst_object_unref(peer) }

@@ -1,22 +1,23 @@
 import CGStreamer
 
-/// What a pad is joined to, as if there were no bins.
+/// The neighbours of a pad, with bins looked through.
 extension Pad {
-    /// The pad of the element at the other end, looking through bins; `nil` if a link is missing on the way.
-    public var neighbour: Pad? {
+    /// The pad of the element at the other end of the link, with bins looked through; `nil` if a link is missing on the
+    /// way.
+    package var neighbour: Pad? {
         var next = peer
         while let pad = next {
             let inner = pad.innermost
             if inner.parent != nil { return inner }
-            // The inner side of a bin's pad: on with what is linked to the outer side.
+            // This is the inner side of a bin's pad: continue at the outer side.
             next = inner.outside?.peer
         }
         return nil
     }
 
-    /// The pads on the other side of the element, or of the bin's border: for a sink pad the source pads to which its data goes,
-    /// for a source pad the sink pads from which its data comes.
-    public var internalLinks: [Pad] {
+    /// The pads to which this one is linked inside of its element, or across the border of its bin: for a sink pad, the
+    /// source pads by which its data leaves; for a source pad, the sink pads by which its data enters.
+    package var internalLinks: [Pad] {
         guard let iterator = gst_pad_iterate_internal_links(pad) else { return [] }
         defer { gst_iterator_free(iterator) }
         var links: [Pad] = []
@@ -38,7 +39,7 @@ extension Pad {
         return links
     }
 
-    /// The child's pad that this one stands for, in however many bins; itself where it stands for none.
+    /// The pad at the end of a chain of ghost pads; the pad itself if it isn't a ghost pad or has no target.
     var innermost: Pad {
         var pad = self
         while g_type_check_instance_is_a(pad.raw.assumingMemoryBound(to: GTypeInstance.self), gst_ghost_pad_get_type())
@@ -50,7 +51,7 @@ extension Pad {
         return pad
     }
 
-    /// The bin's pad of which this one is the inner side.
+    /// The ghost pad of which this pad is the inner side; `nil` for other pads.
     var outside: Pad? {
         guard
             g_type_check_instance_is_a(raw.assumingMemoryBound(to: GTypeInstance.self), gst_proxy_pad_get_type()) != 0,

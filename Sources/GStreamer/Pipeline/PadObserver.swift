@@ -1,14 +1,14 @@
 import CGStreamer
 
-/// Observes the pads that an element adds while it runs (`pad-added`).
-public final class PadObserver: Sendable {
+/// Observes the pads that an element adds (`pad-added`).
+package final class PadObserver: Sendable {
     private let element: Element
     private let handler: gulong
 
-    /// Calls `body` with each pad from now on, on the thread that adds it, before data leaves by it.
+    /// Calls `body` with each pad that is added from now on, on the thread that adds it, before data passes the pad.
     ///
-    /// The element holds `body` until `stop()`.
-    public init(of element: Element, _ body: @escaping @Sendable (Pad) -> Void) {
+    /// The element retains `body` until `stop()`.
+    package init(of element: Element, _ body: @escaping @Sendable (Pad) -> Void) {
         typealias Added = @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, gpointer?) -> Void
         let added: Added = { _, pad, watch in
             Unmanaged<Watch>.fromOpaque(watch!)._withUnsafeGuaranteedRef { $0.body(Pad(retaining: pad!)) }
@@ -20,8 +20,8 @@ public final class PadObserver: Sendable {
             { watch, _ in Unmanaged<Watch>.fromOpaque(watch!).release() }, GConnectFlags(rawValue: 0))
     }
 
-    /// Once.
-    public func stop() { g_signal_handler_disconnect(element.raw, handler) }
+    /// Stops observing. Call it once.
+    package func stop() { g_signal_handler_disconnect(element.raw, handler) }
 
     private final class Watch: Sendable {
         let body: @Sendable (Pad) -> Void

@@ -5,13 +5,13 @@ struct PadProbe: Sendable {
     let pad: Pad
     let id: gulong
 
-    /// Call it once.
+    /// Removes the probe. Call it once.
     func remove() { gst_pad_remove_probe(pad.pad, id) }
 }
 
 extension Pad {
-    /// Calls `callback` for what passes the pad, on the thread that delivers it, until the probe is removed or the pad is freed.
-    /// The probe holds `context`, which the callback gets as its last argument.
+    /// Adds a probe: calls `callback` for data of these types, on the thread that delivers it, until the probe is
+    /// removed or the pad is freed. The probe retains `context`, which the callback receives as its last argument.
     @discardableResult
     func addProbe(
         _ types: GstPadProbeType..., holding context: sending some AnyObject,

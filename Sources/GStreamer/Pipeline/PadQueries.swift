@@ -1,9 +1,10 @@
 import CGStreamer
 
-/// Questions that one node asks of whatever it leads to: custom queries, which stock elements pass on.
+/// Custom queries from a node to nodes downstream. Stock elements forward them.
 extension Pad {
-    /// Answers the question of that name where it comes to this sink pad from upstream. On the thread that asks.
-    public func answer(_ question: String, _ body: @escaping @Sendable () -> [(String, any ValueConvertible)]) {
+    /// Answers the custom query named `question` when it arrives at this sink pad. `body` runs on the thread that sends
+    /// the query, and returns the fields of the answer.
+    package func answer(_ question: String, _ body: @escaping @Sendable () -> [(String, any ValueConvertible)]) {
         addProbe(
             GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, GST_PAD_PROBE_TYPE_PUSH, holding: Answer(question, body)
         ) { _, info, context in
@@ -37,8 +38,9 @@ extension Pad {
         }
     }
 
-    /// Asks what is downstream of this source pad; `nil` where nobody answers.
-    public func askDownstream(_ question: String) -> Structure? {
+    /// Sends the custom query named `question` downstream from this source pad, and returns the answer; `nil` if there
+    /// is none.
+    package func askDownstream(_ question: String) -> Structure? {
         let query = gst_query_new_custom(GST_QUERY_CUSTOM, gst_structure_new_empty(question))
         defer { gst_query_unref(query) }
         guard gst_pad_peer_query(pad, query) != 0, let answer = gst_query_get_structure(query) else { return nil }

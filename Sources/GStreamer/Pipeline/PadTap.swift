@@ -1,26 +1,39 @@
 import CGStreamer
 
-/// What stands at a pad and sees all that comes in before the pad's element has it. Set with `Pad.setTap`.
+/// Watches, changes and filters what arrives at a sink pad. Attach it with ``Pad/setTap(_:)``.
 ///
-/// A list of buffers comes one by one. Calls are on the streaming thread, the pad's stream lock held, but for flushes. A class, not
-/// a protocol: a call through an existential takes more for each buffer.
+/// A list of buffers arrives one by one. The methods are called on the streaming thread with the pad's stream lock
+/// held, except for flushes, which arrive on the thread that flushes. A class rather than a protocol: a call through an
+/// existential costs more instructions per buffer.
 ///
-/// `@unchecked Sendable`: it has no state of its own; a subclass says what guards its.
+/// `@unchecked Sendable`: this class has no state; a subclass says what protects its own.
 open class PadTap: @unchecked Sendable {
+    /// Creates a tap that lets everything pass.
     public init() {}
 
-    /// One buffer. Anything but `ok` keeps it from going on, and is what upstream gets.
+    /// Called on the streaming thread for each buffer, before the pad's element receives it.
+    ///
+    /// Returns `.ok` to let the buffer pass. Any other value drops it, and is the result of upstream's push. Returns
+    /// `.ok` by default.
     open func received(_ buffer: inout PassingBuffer) -> FlowReturn { .ok }
 
-    /// One event. False keeps it from going on.
+    /// Called for each event, before the pad's element receives it: on the streaming thread, or for flushes on the
+    /// thread that flushes. Returns false to drop the event. Returns true by default.
     open func received(_ event: Event) -> Bool { true }
 
+    /// An event that arrives at the pad.
     public enum Event: Sendable {
+        /// A stream begins.
         case streamStart(StreamStart)
+        /// The format of the buffers that follow.
         case caps(Caps)
+        /// The segment to which the timestamps that follow belong.
         case segment(Segment)
+        /// A tag that gives the orientation of the pictures.
         case orientation(OrientationTag)
+        /// The stream ends.
         case endOfStream
+        /// A flush begins or ends.
         case flushStart, flushStop
         /// A custom event's structure.
         case custom(Structure)
@@ -49,7 +62,7 @@ open class PadTap: @unchecked Sendable {
     }
 
     fileprivate func probe(_ pad: UnsafeMutablePointer<GstPad>, _ info: inout GstPadProbeInfo) -> GstPadProbeReturn {
-        if info.type.rawValue & GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue != 0 { return takeApart(&info, pad) }
+        if info.type.rawValue & GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue != 0 { return splitList(&info, pad) }
         guard info.type.rawValue & GST_PAD_PROBE_TYPE_BUFFER.rawValue != 0 else {
             guard let event = gst_pad_probe_info_get_event(&info).flatMap(Event.init) else { return GST_PAD_PROBE_OK }
             return received(event) ? GST_PAD_PROBE_OK : GST_PAD_PROBE_DROP
@@ -58,15 +71,15 @@ open class PadTap: @unchecked Sendable {
         let result = received(&buffer)
         info.data = UnsafeMutableRawPointer(buffer.raw)
         guard result != .ok else { return GST_PAD_PROBE_OK }
-        // Handled: the buffer is this probe's to give away, and what became of it this probe's to say.
+        // With HANDLED, the probe owns the buffer and sets the flow return.
         gst_buffer_unref(buffer.raw)
         info.data = nil
         info.ABI.abi.flow_ret = result.raw
         return GST_PAD_PROBE_HANDLED
     }
 
-    /// As a pad does whose element takes no lists: each buffer comes in by itself, by this tap too.
-    private func takeApart(_ info: inout GstPadProbeInfo, _ pad: UnsafeMutablePointer<GstPad>) -> GstPadProbeReturn {
+    /// Sends each buffer of a list to the pad, and so through this tap, as a pad without support for lists does.
+    private func splitList(_ info: inout GstPadProbeInfo, _ pad: UnsafeMutablePointer<GstPad>) -> GstPadProbeReturn {
         guard let list = gst_pad_probe_info_get_buffer_list(&info) else { return GST_PAD_PROBE_OK }
         var flow = GST_FLOW_OK
         for index in 0..<gst_buffer_list_length(list) where flow == GST_FLOW_OK {
@@ -79,7 +92,7 @@ open class PadTap: @unchecked Sendable {
     }
 }
 
-/// A buffer on its way: valid for the call it was passed to.
+/// A buffer that passes a ``PadTap``, valid during the call that receives it.
 public struct PassingBuffer: ~Copyable {
     fileprivate var raw: UnsafeMutablePointer<GstBuffer>
 
@@ -89,12 +102,14 @@ public struct PassingBuffer: ~Copyable {
         (self.raw, self.pad) = (raw, pad)
     }
 
-    /// Sends a tag into the sink pad, ahead of the buffer, that says how it and those behind it lie. It comes by the tap too.
-    public func sendAhead(_ orientation: VideoOrientation) { Pad.send(orientation, into: pad) }
+    /// Sends a tag into the sink pad with the orientation of this buffer and the buffers that follow. The tag passes
+    /// the tap too.
+    public func sendOrientationTag(_ orientation: VideoOrientation) { Pad.send(orientation, into: pad) }
 
+    /// The buffer's content and metadata.
     public var access: BufferAccess { BufferAccess(raw) }
 
-    /// Puts a copy in its place where somebody else has it too.
+    /// Replaces the buffer with a copy if it has other owners.
     public mutating func makeWritable() {
         raw = UnsafeMutableRawPointer(
             gst_mini_object_make_writable(UnsafeMutableRawPointer(raw).assumingMemoryBound(to: GstMiniObject.self))
@@ -104,7 +119,7 @@ public struct PassingBuffer: ~Copyable {
 }
 
 extension Pad {
-    /// Puts `tap` before the sink pad, for as long as the pad lives.
+    /// Attaches a tap to this sink pad, which retains the tap until the pad is freed.
     public func setTap(_ tap: PadTap) {
         addProbe(
             GST_PAD_PROBE_TYPE_BUFFER, GST_PAD_PROBE_TYPE_BUFFER_LIST, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
@@ -114,16 +129,18 @@ extension Pad {
         }
     }
 
-    /// Sets a property that pads of its class are known to have.
+    /// Sets a property that the pad's class is known to have. If it doesn't, GObject only logs a warning.
     public func set<T: ValueConvertible>(_ property: String, to value: T) {
         Value(value).read { g_object_set_property(raw.assumingMemoryBound(to: GObject.self), property, $0) }
     }
 
-    /// Sends end-of-stream into a sink pad that nobody else feeds. False when it isn't taken, as in the midst of a flush.
+    /// Sends EOS into this sink pad, which no other thread feeds. False if the element doesn't accept it, for example
+    /// during a flush.
     @discardableResult
     public func sendEndOfStream() -> Bool { gst_pad_send_event(pad, gst_event_new_eos()) != 0 }
 
-    /// Sends stream-start, segment and EOS into a sink pad that nobody feeds. May block: a sink keeps EOS until the graph plays.
+    /// Sends STREAM_START, SEGMENT and EOS into this sink pad, which no other thread feeds. May block, because a sink
+    /// holds EOS until the graph plays.
     public func sendEmptyStream() {
         var segment = GstSegment()
         gst_segment_init(&segment, GST_FORMAT_TIME)
@@ -132,15 +149,17 @@ extension Pad {
         sendEndOfStream()
     }
 
-    /// The same as `sendEndOfStream`, unless somebody is just feeding it: then false, since that may last.
+    /// Sends EOS into this sink pad unless another thread is feeding it now, which may take long. False if EOS isn't
+    /// accepted or wasn't sent.
     public func trySendEndOfStream() -> Bool {
         guard g_rec_mutex_trylock(&pad.pointee.stream_rec_lock) != 0 else { return false }
         defer { g_rec_mutex_unlock(&pad.pointee.stream_rec_lock) }
         return sendEndOfStream()
     }
 
-    /// Begins a flush of this sink pad, which nobody else feeds.
+    /// Starts flushing this sink pad, which no other thread feeds.
     public func sendFlushStart() { gst_pad_send_event(pad, gst_event_new_flush_start()) }
 
+    /// Unlinks this source pad from a sink pad.
     public func unlink(from sink: Pad) { gst_pad_unlink(pad, sink.pad) }
 }

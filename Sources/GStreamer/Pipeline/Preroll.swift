@@ -1,12 +1,13 @@
 import CGStreamer
 import Foundation
 
-/// Who brings and who waits for a first buffer in PAUSED.
+/// Prerolling: sinks wait in PAUSED for their first buffer.
 extension Element {
-    /// Whether buffers leave one thread's side of it on another's.
-    public var isQueue: Bool { ["queue", "queue2", "multiqueue"].contains(factoryName) }
+    /// Whether the element is a queue, which passes buffers from one thread to another.
+    package var isQueue: Bool { ["queue", "queue2", "multiqueue"].contains(factoryName) }
 
-    /// Whether it is a source that sends by itself as soon as it is in PAUSED.
+    /// Whether the element is a source that sends data in PAUSED by itself, that is, isn't live and isn't fed by an
+    /// application.
     var sendsInPaused: Bool {
         guard
             g_type_check_instance_is_a(raw.assumingMemoryBound(to: GTypeInstance.self), gst_base_src_get_type()) != 0
@@ -14,12 +15,12 @@ extension Element {
         return typeName != "GstAppSrc" && gst_base_src_is_live(raw.assumingMemoryBound(to: GstBaseSrc.self)) == 0
     }
 
-    /// For a sink that is in PAUSED and has waited for nothing: from now on PAUSED is done, for its bins too, when it has its
-    /// first buffer; unless it has that.
-    public func beginPreroll() {
-        try? setProperty("async", to: true)
+    /// Makes a sink that went to PAUSED without prerolling (`async=false`) preroll now: it and its bins are in PAUSED
+    /// again when it has its first buffer. Does nothing more than set `async` if the sink has a buffer or EOS already.
+    package func beginPreroll() {
+        configure("async", to: true)
         let sink = raw.assumingMemoryBound(to: GstBaseSink.self)
-        // What is on its way to it has to wait: it would commit a state that isn't lost yet.
+        // Holding the lock keeps a buffer that arrives now from committing the state before it is lost.
         g_mutex_lock(&sink.pointee.preroll_lock)
         defer { g_mutex_unlock(&sink.pointee.preroll_lock) }
         if sink.pointee.have_preroll == 0, sink.pointee.eos == 0 { gst_element_lost_state(element) }
@@ -27,30 +28,33 @@ extension Element {
 }
 
 extension Pipeline {
-    /// The sinks of a live pipeline that is to play which have their first buffer, and wait for those that haven't; bins of sinks, as
-    /// `autoaudiosink`, are sinks.
+    /// In a live pipeline that changes to PLAYING: the sinks that have prerolled and wait for the others. They include
+    /// bins of sinks, such as `autoaudiosink`.
     ///
-    /// GStreamer has them wait in PAUSED until all others have theirs, too: a stream that hasn't begun, of a device or a user that
-    /// isn't there yet, would hold every other one.
-    public var prerolledSinks: [Element] { allElements.filter { $0.isSink && $0.state == .paused } }
+    /// GStreamer keeps them in PAUSED until all sinks have prerolled. So a stream that hasn't begun, because a device
+    /// or a user is absent, would block all others.
+    package var prerolledSinks: [Element] { allElements.filter { $0.isSink && $0.state == .paused } }
 
-    /// Has a sink play that has what it waited for in PAUSED, whatever the others have. Not on a streaming thread.
+    /// Sets a prerolled sink to PLAYING without waiting for the other sinks. Don't call it on a streaming thread.
     ///
-    /// Before it renders it gets to know the latency, as GStreamer has it for all sinks together: a format may change that, as
-    /// that of a sound card's buffer, and what is rendered without is too early and has a hole behind it. Nothing happens where
-    /// a bin of the sink isn't to play yet (it waits for all in it, and plays as a whole) or any more, nor where the state is
-    /// another's business, as that of a `splitmuxsink`'s sink.
-    public func letPlay(_ sink: Element) {
-        // A bin says that it is in PAUSED before it has noted it, and forgets that it plays when it notes it behind that: it
-        // would never say that its streams have ended. By when its own bin hears the rest it has.
+    /// The sink first receives the latency of the pipeline, which GStreamer distributes to all sinks together. The
+    /// latency can depend on the format, such as that of a sound card's buffer; a sink without it would render too
+    /// early, and then have a gap.
+    ///
+    /// Does nothing if a bin around the sink isn't to play yet (a bin waits for all its sinks and plays as a whole) or
+    /// any more, or if the sink's state doesn't follow the pipeline, as inside of a `splitmuxsink`.
+    package func letPlay(_ sink: Element) {
+        // A bin posts that it is in PAUSED before it stores that state. If it were set to PLAYING in between, it would
+        // store PAUSED afterwards, and never post EOS. When its own bin receives ASYNC_DONE, the state is stored.
         while sink.isChangingByItself, sink.isToPlay { Thread.sleep(forTimeInterval: 0.0002) }
         let latency = self.latency
         let element = sink.element
-        // Who takes its bins down comes before or after, not in between.
+        // A thread that stops the bins needs this lock too, so it can't do so in between.
         g_rec_mutex_lock(&element.pointee.state_lock)
         defer { g_rec_mutex_unlock(&element.pointee.state_lock) }
-        guard sink.target >= .paused, sink.followsPipeline, sink.isToPlay else { return }
-        // To this sink only: another one's change of state, which may hang, would hold it up.
+        guard sink.targetState >= .paused, sink.followsPipeline, sink.isToPlay else { return }
+        // Send the latency to this sink only. Sending it to the pipeline would wait for state changes of other sinks,
+        // which may hang.
         if let latency {
             gst_element_send_event(element, gst_event_new_latency(GstClockTime(latency.minimum.nanoseconds)))
         }
@@ -59,12 +63,12 @@ extension Pipeline {
 }
 
 extension Element {
-    /// Whether its state is its pipeline's, and neither its own nor its bin's.
+    /// Whether the element's state follows the pipeline's: neither its state nor that of a bin around it is locked.
     fileprivate var followsPipeline: Bool {
         gst_element_is_locked_state(element) == 0 && (parent.map { $0.parent == nil || $0.followsPipeline } ?? true)
     }
 
-    /// Whether its bin has heard that it changes its state by itself (ASYNC_START), and not yet that it has (ASYNC_DONE).
+    /// Whether the element's bin has received ASYNC_START from it, but not yet ASYNC_DONE.
     fileprivate var isChangingByItself: Bool {
         guard let parent, parent.isBin else { return false }
         let bin = parent.raw.assumingMemoryBound(to: GstBin.self)
@@ -76,20 +80,22 @@ extension Element {
         }
     }
 
-    /// Whether it is in a pipeline that is to play; a bin in between must do so already, and have told it the base time.
+    /// Whether the element's pipeline is to play. Bins in between must be playing already, because they distribute the
+    /// base time.
     fileprivate var isToPlay: Bool {
         guard var bin = parent else { return false }
         while let next = bin.parent {
-            guard bin.own(\.current_state) == .playing else { return false }
+            guard bin.readLocked(\.current_state) == .playing else { return false }
             bin = next
         }
-        return bin.target == .playing
+        return bin.targetState == .playing
     }
 
-    /// The state that it was last asked for.
-    fileprivate var target: State { own(\.target_state) }
+    /// The state that was last requested.
+    fileprivate var targetState: State { readLocked(\.target_state) }
 
-    private func own(_ state: KeyPath<GstElement, GstState>) -> State {
+    /// Reads a state of the element with the object lock held.
+    private func readLocked(_ state: KeyPath<GstElement, GstState>) -> State {
         g_mutex_lock(&object.pointee.lock)
         defer { g_mutex_unlock(&object.pointee.lock) }
         return State(element.pointee[keyPath: state]) ?? .null

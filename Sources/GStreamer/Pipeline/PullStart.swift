@@ -1,12 +1,13 @@
 import CGStreamer
 
 extension Element {
-    /// Delays this element's first pull until the decoding bin around it has plugged it. Does nothing outside of such a bin.
+    /// Delays this element's first pull until the decoding bin around it has finished plugging it. Does nothing outside
+    /// of a decoding bin.
     ///
-    /// An element that pulls has a thread of its own, which may post an error before the thread that plugs the element, that of
-    /// `typefind`, is done. The decodebin and parsebin of GStreamer 1.22 drop such an error: they take it for one of the attempt
-    /// to plug the element, which has succeeded. Then the graph stands still without a word.
-    public func delayPullUntilPlugged() {
+    /// An element in pull mode has its own thread, which may post an error while the thread of `typefind` is still
+    /// plugging the element. The decodebin and parsebin of GStreamer 1.22 drop such an error, because they take it for
+    /// a failed attempt to plug the element, although that succeeds. Then the graph stalls without an error.
+    package func delayPullUntilPlugged() {
         guard let bin = parent?.typeName, ["GstDecodeBin", "GstParseBin"].contains(bin),
             let pad = staticPad("sink")
         else { return }
@@ -23,12 +24,13 @@ extension Element {
 }
 
 extension Pad {
-    /// `typefind` holds its sink pad's lock while the bin plugs what comes behind it.
+    /// Waits until `typefind` unlocks its sink pad, whose stream lock it holds while the bin plugs the elements behind
+    /// it.
     fileprivate func waitForTypeFinding() {
         guard let upstream = peer?.parent, upstream.typeName == "GstTypeFindElement",
             let sink = upstream.staticPad("sink")
         else { return }
-        // Where plugging fails after all, typefind's thread deactivates this pad and waits for the thread that is here.
+        // If plugging fails, typefind's thread deactivates this pad and waits for the current thread.
         while g_rec_mutex_trylock(&sink.pad.pointee.stream_rec_lock) == 0 {
             if gst_pad_is_active(pad) == 0 { return }
             g_usleep(500)

@@ -1,24 +1,25 @@
 import CGStreamer
 
-/// Limits a stream of encoded data to its segment. A demuxer sends data up to the next key frame, because it relies on a
-/// decoder to clip what it decodes.
+/// Limits a stream of encoded data to its segment. A demuxer sends more data, up to the next key frame, because it
+/// expects a decoder to clip the result.
 ///
-/// Where pictures aren't sent in display order, one inside the segment may refer to one after its end. So the first picture
-/// after the end is kept, with those displayed before it. The segment sent downstream has no end: a muxer would otherwise
-/// drop that picture.
+/// If pictures aren't sent in display order, a picture inside of the segment may refer to one after its end. So the
+/// first picture after the end is kept, and the pictures that are displayed before it. The segment that is sent
+/// downstream has no end, because a muxer would otherwise drop that picture.
 final class SegmentCut {
-    // Touched only in the pad's probe, which runs under the pad's stream lock.
+    // Accessed only in the pad's probe, which runs with the pad's stream lock held.
     private var last: GstClockTime?
     private var isReordered = false
     private var end: GstClockTime?
-    /// A key frame has been kept. Delta frames before it would refer to dropped ones.
+    /// Whether a key frame has been kept. Delta frames before it would refer to dropped frames.
     private var hasBegun = false
-    /// Frames inside the segment were dropped, for want of a key frame before them.
+    /// Whether frames inside of the segment were dropped because no key frame preceded them.
     private var hasDropped = false
 
-    /// Nothing inside the segment could be kept.
+    /// Whether all frames inside of the segment had to be dropped for lack of a key frame.
     fileprivate var lacksKeyFrame: Bool { hasDropped && !hasBegun }
 
+    /// Whether a buffer is sent downstream.
     fileprivate func keeps(_ buffer: GstBuffer, in segment: GstSegment) -> Bool {
         let time = buffer.pts
         guard time != .max, segment.format == GST_FORMAT_TIME else { return true }
@@ -27,7 +28,7 @@ final class SegmentCut {
         last = time
         guard time >= segment.start else { return false }
         if segment.stop != .max, time >= segment.stop, !hasBegun { return false }
-        // Some demuxers' segments start after the key frame. Drop delta frames until the next one.
+        // The segments of some demuxers start after the key frame. Drop delta frames until the next key frame.
         hasBegun = hasBegun || buffer.mini_object.flags & GST_BUFFER_FLAG_DELTA_UNIT.rawValue == 0
         guard hasBegun else {
             hasDropped = true
@@ -42,6 +43,7 @@ final class SegmentCut {
     /// Starts over for a new segment.
     fileprivate func begin() { (last, isReordered, end, hasBegun, hasDropped) = (nil, false, nil, false, false) }
 
+    /// Returns a copy of a SEGMENT event without an end.
     fileprivate static func withoutEnd(_ event: UnsafeMutablePointer<GstEvent>) -> UnsafeMutablePointer<GstEvent> {
         var segment = Segment(event).raw
         segment.stop = .max
@@ -52,8 +54,8 @@ final class SegmentCut {
 }
 
 extension Pad {
-    /// Drops the buffers that begin outside the segment, except a picture after its end that earlier ones may need (see
-    /// `SegmentCut`). Buffers without a timestamp pass. Call it on a source pad before the segment arrives.
+    /// Drops the buffers that begin outside of the segment, except a picture after its end to which others may refer
+    /// (see `SegmentCut`). Buffers without a timestamp pass. Call it on a source pad before the segment arrives.
     func cutToSegment() -> PadProbe {
         addProbe(GST_PAD_PROBE_TYPE_BUFFER, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, holding: SegmentCut()) {
             pad, info, context in
@@ -71,7 +73,7 @@ extension Pad {
                 }
                 return GST_PAD_PROBE_OK
             }
-            // As the pad's element gave it.
+            // The pad stores the segment as its element sent it, with the end.
             guard let segment = Segment(passing: pad!) else { return GST_PAD_PROBE_OK }
             let buffer = info!.pointee.data.assumingMemoryBound(to: GstBuffer.self)
             let isKept = Unmanaged<SegmentCut>.fromOpaque(context!)._withUnsafeGuaranteedRef {
@@ -85,7 +87,8 @@ extension Pad {
         guard let element = parent else { return }
         element.postError(
             .settings,
-            "\(element.name): the part to play has no key frame of \(name); choose an earlier start or a later end, or decode the stream"
+            "\(element.name): the part to play has no key frame on pad \(name); "
+                + "choose an earlier start or a later end, or decode the stream"
         )
     }
 }

@@ -1,25 +1,26 @@
 import CGStreamer
 import Synchronization
 
-/// Tells whether the raw audio at a pad has been nothing but digital silence. Any thread may read it.
-public final class SilenceDetector: Sendable {
+/// Detects whether the raw audio at a pad has been digital silence only. Use it from any thread.
+package final class SilenceDetector: Sendable {
     private enum Finding: Int, AtomicRepresentable { case nothingYet, silence, sound }
 
     private let finding = Atomic(Finding.nothingYet)
 
-    /// Buffers have passed, and every sample of them was silence.
-    public var isSilent: Bool { finding.load(ordering: .relaxed) == .silence }
+    /// Whether buffers have passed and all their samples were silence.
+    package var isSilent: Bool { finding.load(ordering: .relaxed) == .silence }
 
-    public func reset() { finding.store(.nothingYet, ordering: .relaxed) }
+    /// Starts over.
+    package func reset() { finding.store(.nothingYet, ordering: .relaxed) }
 
     fileprivate func examine(_ info: UnsafeMutablePointer<GstPadProbeInfo>, at pad: UnsafeMutablePointer<GstPad>) {
-        // A stream is examined up to its first sound.
+        // Examine a stream only up to its first sound.
         guard finding.load(ordering: .relaxed) != .sound else { return }
         let buffer = info.pointee.data.assumingMemoryBound(to: GstBuffer.self)
         finding.store(Self.isSilence(buffer, at: pad) ? .silence : .sound, ordering: .relaxed)
     }
 
-    /// False for anything but raw audio, of which nothing can be said.
+    /// Whether all samples of a buffer are silence. False if the buffer isn't raw audio or can't be mapped.
     private static func isSilence(_ buffer: UnsafeMutablePointer<GstBuffer>, at pad: UnsafeMutablePointer<GstPad>)
         -> Bool
     {
@@ -39,8 +40,8 @@ public final class SilenceDetector: Sendable {
 }
 
 extension Pad {
-    /// Starts examining the audio that leaves or enters here, until the pad is freed.
-    public func detectSilence() -> SilenceDetector {
+    /// Starts examining the audio that passes the pad, until the pad is freed.
+    package func detectSilence() -> SilenceDetector {
         let detector = SilenceDetector()
         addProbe(GST_PAD_PROBE_TYPE_BUFFER, holding: detector) { pad, info, context in
             Unmanaged<SilenceDetector>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.examine(info!, at: pad!) }

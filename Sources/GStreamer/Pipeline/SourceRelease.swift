@@ -2,14 +2,17 @@ import CGStreamer
 import CGStreamerShims
 
 extension Element {
-    /// A source lets go of what it opened when its formats were asked for, as linking does, and opens it anew when it starts.
-    /// Only where it isn't in PAUSED or PLAYING, and on the thread that has its state in its hands; nothing for any other element.
-    public func releaseSource() {
+    /// Makes a source close the resources that it opened for a caps query, which linking sends. The source opens them
+    /// again when it starts.
+    ///
+    /// Does nothing in PAUSED and PLAYING, nor for other elements. Call it on the thread that controls the element's
+    /// state.
+    package func releaseSource() {
         guard state <= .ready,
             g_type_check_instance_is_a(raw.assumingMemoryBound(to: GTypeInstance.self), gst_base_src_get_type()) != 0
         else { return }
         let klass = cgst_class_of(raw).assumingMemoryBound(to: GstBaseSrcClass.self)
-        // What the base class calls when it leaves PAUSED; going there would start the stream.
+        // The base class calls `stop` when it leaves PAUSED. Going to PAUSED and back would start the stream.
         _ = klass.pointee.stop?(raw.assumingMemoryBound(to: GstBaseSrc.self))
     }
 }

@@ -1,8 +1,8 @@
 import CGStreamer
 import Synchronization
 
-/// How far a stream has come at a source pad. Any thread may read it.
-public final class StreamExtent: Sendable {
+/// Measures how far a stream has advanced at a source pad. Use it from any thread.
+package final class StreamExtent: Sendable {
     private struct State: Sendable {
         var end: ClockTime?
         var isTimed = true
@@ -10,16 +10,16 @@ public final class StreamExtent: Sendable {
 
     private let state = Mutex(State())
 
-    /// Where its last data ends, in stream time.
-    public var end: ClockTime? { state.withLock { $0.end } }
+    /// The end of the data that has passed, in stream time; `nil` if no data with a timestamp has passed.
+    package var end: ClockTime? { state.withLock { $0.end } }
 
-    /// False where data has come without timestamps: then its end isn't known.
-    public var isTimed: Bool { state.withLock { $0.isTimed } }
+    /// Whether all data had timestamps. If false, the end of the stream isn't known.
+    package var isTimed: Bool { state.withLock { $0.isTimed } }
 
-    /// Forgets what it has measured.
-    public func reset() { state.withLock { ($0.end, $0.isTimed) = (nil, true) } }
+    /// Starts over.
+    package func reset() { state.withLock { ($0.end, $0.isTimed) = (nil, true) } }
 
-    fileprivate func passes(_ buffer: UnsafeMutablePointer<GstBuffer>, at pad: UnsafeMutablePointer<GstPad>) {
+    fileprivate func record(_ buffer: UnsafeMutablePointer<GstBuffer>, at pad: UnsafeMutablePointer<GstPad>) {
         let (begin, duration) = (buffer.pointee.pts, buffer.pointee.duration)
         guard begin != .max else {
             let isHeader = buffer.pointee.mini_object.flags & GST_BUFFER_FLAG_HEADER.rawValue != 0
@@ -34,17 +34,17 @@ public final class StreamExtent: Sendable {
 }
 
 extension Pad {
-    /// Starts to measure the stream of a source pad, until the pad is freed.
-    public func measureStream() -> StreamExtent {
+    /// Starts measuring the stream at this source pad, until the pad is freed.
+    package func measureStream() -> StreamExtent {
         let extent = StreamExtent()
         addProbe(GST_PAD_PROBE_TYPE_BUFFER, GST_PAD_PROBE_TYPE_BUFFER_LIST, holding: extent) { pad, info, context in
             Unmanaged<StreamExtent>.fromOpaque(context!)._withUnsafeGuaranteedRef { extent in
                 guard info!.pointee.type.rawValue & GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue != 0 else {
-                    return extent.passes(gst_pad_probe_info_get_buffer(info), at: pad!)
+                    return extent.record(gst_pad_probe_info_get_buffer(info), at: pad!)
                 }
                 let list = gst_pad_probe_info_get_buffer_list(info)
                 let count = gst_buffer_list_length(list)
-                if count > 0 { extent.passes(gst_buffer_list_get(list, count - 1), at: pad!) }
+                if count > 0 { extent.record(gst_buffer_list_get(list, count - 1), at: pad!) }
             }
             return GST_PAD_PROBE_OK
         }

@@ -2,19 +2,21 @@ import CGStreamer
 import Synchronization
 
 extension Element {
-    /// A further outlet of a `tee`, which may be running; `nil` when it gives none. Any thread.
+    /// Requests another source pad of a `tee`, which may be running; `nil` if the tee refuses. Call it from any thread.
     ///
-    /// The tee copies what events its inlet has kept, and then adds the pad (GStreamer 1.22): what passes in between, or is kept
-    /// only when the others have it, the outlet never gets. So nothing begins to pass meanwhile, and what comes next brings it what
-    /// it lacks.
-    public func requestTeeOutlet() -> Pad? {
+    /// The tee copies the sticky events of its sink pad to the new pad, and then adds the pad (GStreamer 1.22). The new
+    /// pad never gets an event that passes in between, nor one that the sink pad stores only after the other source
+    /// pads have it. So a probe blocks the sink pad during the request, and adds the missing events when the next data
+    /// arrives.
+    package func requestTeeOutlet() -> Pad? {
         guard let inlet = staticPad("sink") else { return nil }
         let request = TeeRequest()
         inlet.addProbe(
             GST_PAD_PROBE_TYPE_BUFFER, GST_PAD_PROBE_TYPE_BUFFER_LIST, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
             holding: request
         ) { inlet, info, context in
-            // What isn't serialized passes beside the stream, maybe before the inlet has kept what the tee is just sending.
+            // Other events can overtake the stream, and may arrive before the sink pad has stored the event that the
+            // tee is sending.
             if info!.pointee.type.rawValue & GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM.rawValue != 0,
                 let event = gst_pad_probe_info_get_event(info),
                 gst_event_type_get_flags(event.pointee.type).rawValue & GST_EVENT_TYPE_SERIALIZED.rawValue == 0
@@ -33,12 +35,13 @@ extension Element {
 }
 
 private final class TeeRequest: Sendable {
-    /// The outlet is there, or there will be none. Locked while it is asked for.
+    /// Whether the request is complete. Locked during the request.
     let isOver = Mutex(false)
 }
 
 extension Pad {
-    /// What each of the tee's outlets has already stays as it is.
+    /// Stores the sticky events of a tee's sink pad on all its source pads. Events that a source pad has already stay
+    /// the same.
     fileprivate static func completeOutlets(behind inlet: UnsafeMutablePointer<GstPad>) {
         guard let tee = gst_pad_get_parent_element(inlet) else { return }
         defer { gst_object_unref(tee) }

@@ -1,11 +1,12 @@
 import CGStreamer
 
 extension Element {
-    /// Has upstream push to this element if it is a `wavparse`: its question whether it can pull stays without an answer.
+    /// Makes a `wavparse` work in push mode, by dropping its SCHEDULING query. Does nothing for other elements.
     ///
-    /// Where it pulls, as it does behind filesrc, GStreamer 1.22's gives nothing of a file that has 1 to 7 bytes behind its data,
-    /// such as the byte that RIFF asks for behind an odd number of them; pushed to, it gives all samples.
-    public func disablePullOfWAV() {
+    /// In pull mode, for example behind filesrc, the wavparse of GStreamer 1.22 outputs nothing for a file with 1 to 7
+    /// bytes after its data, such as the padding byte that RIFF requires after an odd number of bytes. In push mode it
+    /// outputs all samples.
+    package func disableWAVPullMode() {
         guard typeName == "GstWavParse", let pad = staticPad("sink") else { return }
         gst_pad_add_probe(
             pad.pad, GST_PAD_PROBE_TYPE_QUERY_UPSTREAM,

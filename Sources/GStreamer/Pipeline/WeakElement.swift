@@ -1,11 +1,12 @@
 import CGStreamer
 
-/// An element that may be gone: for whoever is held by a child of it.
-public final class WeakElement: @unchecked Sendable {
-    // `@unchecked Sendable`: GWeakRef is safe from any thread; its storage is allocated once and cleared in deinit.
+/// A weak reference to an element. For objects that the element owns, because a strong reference would be a cycle.
+package final class WeakElement: @unchecked Sendable {
+    // `@unchecked Sendable`: a `GWeakRef` can be used from any thread; it is allocated in `init` and freed in `deinit`.
     private let reference: UnsafeMutablePointer<GWeakRef>
 
-    public init(_ instance: ElementInstance) {
+    /// Creates a reference to the element.
+    package init(_ instance: ElementInstance) {
         reference = .allocate(capacity: 1)
         g_weak_ref_init(reference, instance.element)
     }
@@ -15,19 +16,20 @@ public final class WeakElement: @unchecked Sendable {
         reference.deallocate()
     }
 
-    /// The element, while it lives.
-    public var element: Element? { g_weak_ref_get(reference).map { Element(adopting: UnsafeMutableRawPointer($0)) } }
+    /// The element; `nil` after it has been freed.
+    package var element: Element? { g_weak_ref_get(reference).map { Element(adopting: UnsafeMutableRawPointer($0)) } }
 
-    public var name: String { element?.name ?? "" }
+    /// The element's name; empty after the element has been freed.
+    package var name: String { element?.name ?? "" }
 
-    /// Posts an element message; nothing when the element is gone.
-    public func post(_ structure: Structure) { element?.post(structure) }
+    /// Posts an element message on the bus. Does nothing after the element has been freed.
+    package func post(_ structure: Structure) { element?.post(structure) }
 
-    /// Posts an error on the bus; nothing when the element is gone.
-    public func postError(_ problem: ElementProblem, _ text: String, debug: String = "") {
+    /// Posts an error on the bus. Does nothing after the element has been freed.
+    package func postError(_ problem: ElementProblem, _ text: String, debug: String = "") {
         element?.postError(problem, text, debug: debug)
     }
 
-    /// Posts a warning on the bus; nothing when the element is gone.
-    public func postWarning(_ problem: ElementProblem, _ text: String) { element?.postWarning(problem, text) }
+    /// Posts a warning on the bus. Does nothing after the element has been freed.
+    package func postWarning(_ problem: ElementProblem, _ text: String) { element?.postWarning(problem, text) }
 }

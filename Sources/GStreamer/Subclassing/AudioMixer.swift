@@ -1,19 +1,25 @@
 import CGStreamer
 
 extension Element {
-    /// An `audiomixer` whose pads may be released at any moment, from any thread; `nil` where there is no audiomixer
-    /// (gstreamer1.0-plugins-base). What hears its messages as they are posted must not wait for who releases a pad.
+    /// Creates an `audiomixer` whose pads may be released at any time, on any thread. Returns `nil` if `audiomixer`
+    /// isn't installed (package gstreamer1.0-plugins-base).
+    ///
+    /// A synchronous bus handler for its messages must not wait for a thread that releases a pad: the mixer posts
+    /// messages while it holds the lock for which that thread waits.
     public static func audioMixer() -> Element? {
         guard AudioMixer.parentType != 0 else { return nil }
         do { return try ElementClass.make(AudioMixer.self) } catch { preconditionFailure("\(error)") }
     }
 }
 
-/// audioaggregator 1.22 lets go of its locks while it mixes a pad's buffer, and holds neither the pad nor its place in the list
-/// of them: a pad that is released just then is used when it has been freed. Here its release waits until nothing is being mixed,
-/// which takes as long as a block or a few; not while the mix is pushed, which may take for ever.
+/// An `audiomixer` that delays the release of a pad while it mixes.
+///
+/// GstAudioAggregator 1.22 releases its locks while it mixes a pad's buffer, and keeps no reference to the pad or to
+/// its entry in the list of pads. If the pad is released at that time, it is used after it is freed. Here the release
+/// waits until no buffer is being mixed, which takes a few blocks at most. The release doesn't wait while the mix is
+/// pushed downstream, which may block forever.
 private final class AudioMixer: ElementImplementation, ParentClass, @unchecked Sendable {
-    // `@unchecked Sendable`: a lock that lives as long as the element.
+    // `@unchecked Sendable`: a constant lock that exists as long as the element.
     private let mixing = UnsafeMutablePointer<GRecMutex>.allocate(capacity: 1)
 
     required init(instance: ElementInstance) {
@@ -28,8 +34,9 @@ private final class AudioMixer: ElementImplementation, ParentClass, @unchecked S
 
     override class var declaration: ElementDeclaration {
         ElementDeclaration(
-            factoryName: "", typeName: "MediaGraphAudioMixer", longName: "Audio mixer whose users leave at any moment",
-            classification: "Generic/Audio", summary: "Mixes the sound of users who come and go", author: "MediaGraph",
+            factoryName: "", typeName: "MediaGraphAudioMixer", longName: "Audio mixer with safe pad release",
+            classification: "Generic/Audio", summary: "Mixes audio streams whose pads may be released at any time",
+            author: "MediaGraph",
             padTemplates: [], abiVersion: 1)
     }
 
@@ -37,7 +44,7 @@ private final class AudioMixer: ElementImplementation, ParentClass, @unchecked S
         GStreamerRuntime.initialize()
         guard let factory = gst_element_factory_find("audiomixer") else { return 0 }
         defer { gst_object_unref(UnsafeMutableRawPointer(factory)) }
-        // Its plugin registers the type.
+        // The type is registered when the plugin is loaded.
         guard let loaded = gst_plugin_feature_load(factory) else { return 0 }
         defer { gst_object_unref(UnsafeMutableRawPointer(loaded)) }
         return gst_element_factory_get_element_type(loaded)
@@ -51,7 +58,7 @@ private final class AudioMixer: ElementImplementation, ParentClass, @unchecked S
             defer { g_rec_mutex_unlock(mixer.mixing) }
             return mixer.parent(GstAggregatorClass.self).pointee.aggregate(aggregator, timeout)
         }
-        // What `aggregate` calls with a block that is done.
+        // `aggregate` calls this for each mixed block, and it may block downstream: releases the lock meanwhile.
         aggregator.pointee.finish_buffer = { aggregator, buffer in
             let mixer = AudioMixer.of(aggregator!)
             g_rec_mutex_unlock(mixer.mixing)

@@ -1,10 +1,11 @@
 import CGStreamer
 
-/// A filter whose buffers may leave with other caps than they came with: a `GstBaseTransform` subclass with one `sink` and
-/// one `src` pad that gives one buffer for each.
+/// A filter whose output may have other caps than its input: a subclass of `GstBaseTransform` with one `sink` and one
+/// `src` pad that outputs one buffer for each input buffer.
 ///
-/// The base class negotiates, handles events, queries and QoS, and in pass-through touches nothing. What leaves may change
-/// with any buffer: `renegotiate()` asks `outputCaps` anew before the next.
+/// The base class negotiates, handles events, queries and QoS, and doesn't touch buffers in pass-through mode. The
+/// output caps may change with any buffer: after `renegotiate()`, the base class calls `outputCaps` again before the
+/// next buffer.
 open class BufferTransform: ElementImplementation, ParentClass, @unchecked Sendable {
     class var parentType: GType { gst_base_transform_get_type() }
 
@@ -22,7 +23,7 @@ open class BufferTransform: ElementImplementation, ParentClass, @unchecked Senda
             BufferTransform.of(element!).setCaps(input: Caps(retaining: input!), output: Caps(retaining: output!))
                 ? 1 : 0
         }
-        // Negotiation happens in the parent's; what it decided counts for this buffer.
+        // The parent's function negotiates. Its decision applies to this buffer.
         transform.pointee.submit_input_buffer = { element, isDiscontinuous, buffer in
             let node = BufferTransform.of(element!)
             let parent = ElementClass.parentClass(of: node.instance)
@@ -40,17 +41,18 @@ open class BufferTransform: ElementImplementation, ParentClass, @unchecked Senda
                 return GST_FLOW_ERROR
             }
             output!.pointee = result.take()
-            // The base class lets the input go only where what leaves is another buffer: one reference would be left over.
+            // The base class releases the input only if the output is another buffer; otherwise one reference would
+            // leak.
             if output!.pointee == input { gst_buffer_unref(input) }
             return GST_FLOW_OK
         }
-        // Done by then.
+        // `prepare_output_buffer` has made the output already.
         transform.pointee.transform = { _, _, _ in GST_FLOW_OK }
         transform.pointee.propose_allocation = { element, decided, query in
             let parent = ElementClass.parentClass(of: ElementInstance(UnsafeMutableRawPointer(element!)))
             let answer = parent.assumingMemoryBound(to: GstBaseTransformClass.self).pointee
                 .propose_allocation(element, decided, query)
-            // The converters that are inside take any strides. In pass-through it is for downstream to say.
+            // The subclasses' converters accept any strides. In pass-through mode downstream decides.
             if gst_base_transform_is_passthrough(element) == 0 {
                 gst_query_add_allocation_meta(query, gst_video_meta_api_get_type(), nil)
             }
@@ -71,53 +73,62 @@ open class BufferTransform: ElementImplementation, ParentClass, @unchecked Senda
         UnsafeMutableRawPointer(instance.element).assumingMemoryBound(to: GstBaseTransform.self)
     }
 
-    /// What can leave when this comes in.
+    /// Returns the caps that the output can have for these input caps, in order of preference; by default the same
+    /// caps. Called on any thread, for caps queries and negotiation.
     open func outputCaps(for input: Caps) -> Caps { input }
 
-    /// What can come in for this to leave.
+    /// Returns the caps that the input can have for these output caps, in order of preference; by default the same
+    /// caps. Called on any thread, for caps queries and negotiation.
     open func inputCaps(for output: Caps) -> Caps { output }
 
-    /// What comes in and leaves from now on. Streaming thread. False refuses it (not-negotiated).
+    /// Called with the negotiated caps of both sides, on the streaming thread. Returns whether the subclass accepts
+    /// them; if false, the stream fails with `notNegotiated`. Accepts all caps by default.
     open func setCaps(input: Caps, output: Caps) -> Bool { true }
 
-    /// Before each buffer, in pass-through too, when its caps have gone out. Streaming thread.
+    /// Called before each buffer, also in pass-through mode, after its caps have been sent downstream. Streaming
+    /// thread. Does nothing by default.
     open func willTransform() {}
 
-    /// The buffer that leaves for this one, metas and timestamps included; `nil` after an error was posted. Streaming
-    /// thread; not called in pass-through.
+    /// Returns the output buffer for an input buffer, with its metas and timestamps; by default the input buffer.
+    /// Called on the streaming thread, but not in pass-through mode.
+    ///
+    /// To report a failure, post an error and return `nil`: the stream stops with `error`.
     open func transform(_ buffer: consuming Buffer) -> Buffer? { buffer }
 
-    /// READY→PAUSED, before data flows. False refuses.
+    /// Called in the change from READY to PAUSED, before data flows, on the thread that changes the state. Returns
+    /// whether the element can start; if false, the state change fails. Returns true by default.
     open func start() -> Bool { true }
 
-    /// PAUSED→READY, after data flow has ended.
+    /// Called in the change from PAUSED to READY, after data flow has ended, on the thread that changes the state.
+    /// Returns whether the element could stop. Returns true by default.
     open func stop() -> Bool { true }
 
-    /// In pass-through buffers go by untouched. Any thread.
+    /// Turns pass-through mode on or off, in which buffers pass unchanged. Any thread.
     public func setPassthrough(_ on: Bool) { gst_base_transform_set_passthrough(base, on ? 1 : 0) }
 
-    /// Asks for what leaves to be negotiated anew before the next buffer. Any thread.
+    /// Requests a new negotiation of the output caps before the next buffer. Any thread.
     public func renegotiate() { gst_base_transform_reconfigure_src(base) }
 
-    /// Sends an event with a structure downstream, kept for who links later. Streaming thread: it lies between the buffer
-    /// before and the one after.
+    /// Sends a sticky custom event with `structure` downstream, in order with the buffers. Elements that are linked
+    /// later receive it too. Streaming thread only.
     public func pushSticky(_ structure: Structure) {
         gst_pad_push_event(
             base.pointee.srcpad,
             gst_event_new_custom(GST_EVENT_CUSTOM_DOWNSTREAM_STICKY, gst_structure_copy(structure.raw)))
     }
 
-    /// What comes in, where that is known: the caps it has, or else what upstream can give.
+    /// The current input caps, or the caps that upstream can produce if there are none yet; `nil` if the pad isn't
+    /// linked either. Any thread.
     public var upstreamCaps: Caps? {
         let pad = Pad(retaining: UnsafeMutableRawPointer(base.pointee.sinkpad))
         return pad.currentCaps ?? pad.peerCaps()
     }
 
-    /// Asks what is downstream; `nil` where nobody answers.
+    /// Sends a custom query named `question` downstream. Returns the answer, or `nil` if no element answers.
     public func askDownstream(_ question: String) -> Structure? {
         Pad(retaining: UnsafeMutableRawPointer(base.pointee.srcpad)).askDownstream(question)
     }
 
-    /// What downstream takes; `nil` while unlinked.
+    /// The caps that downstream accepts; `nil` if the pad isn't linked.
     public var downstreamCaps: Caps? { Pad(retaining: UnsafeMutableRawPointer(base.pointee.srcpad)).peerCaps() }
 }

@@ -2,34 +2,48 @@ import CGStreamer
 import CGStreamerShims
 import Synchronization
 
-/// Thrown when an element can't be registered.
+/// Thrown when an element class can't be registered.
 public enum RegistrationError: Error, Sendable, CustomStringConvertible {
-    /// Another copy of the code has registered this class with another ABI.
+    /// Another copy of the code in this process has registered the class with another ABI version.
     case abiMismatch(typeName: String, ours: Int, theirs: Int)
+    /// GStreamer refused to register the element factory.
     case refused(factoryName: String)
 
+    /// The error as a message for users.
     public var description: String {
         switch self {
         case .abiMismatch(let typeName, let ours, let theirs):
-            "\(typeName) is already in this process with ABI \(theirs); this copy has ABI \(ours). Load one version only."
+            """
+            \(typeName) is already registered in this process with ABI version \(theirs), and this copy has version \
+            \(ours); load only one version
+            """
         case .refused(let factoryName): "GStreamer refused to register \(factoryName)"
         }
     }
 }
 
+/// A plugin file during its `plugin_init` function.
+public struct Plugin {
+    package let raw: OpaquePointer
+
+    /// Wraps the argument of a plugin's `plugin_init` function.
+    public init(_ raw: OpaquePointer) { self.raw = raw }
+}
+
 /// Registers Swift classes as GStreamer element classes.
 ///
-/// The instance that GObject allocates is the parent's structure with one pointer behind it: the Swift implementation,
-/// retained from `instance_init` to `finalize`.
+/// The instance that GObject allocates consists of the parent's structure and a pointer to the Swift implementation,
+/// which is retained from `instance_init` to `finalize`.
 public enum ElementClass {
     private static let descriptionQuark = g_quark_from_string("mediagraph-element-class")
     private static let abiQuark = g_quark_from_string("mediagraph-abi")
 
-    /// What a GType's class functions need to find the Swift side: kept for the life of the process, as GTypes are.
+    /// The data by which a GType's class functions find the Swift implementation. Never freed, like the GType.
     final class Description: Sendable {
         let implementation: ElementImplementation.Type
         let declaration: ElementDeclaration
         let instanceOffset: Int
+
         init(_ implementation: ElementImplementation.Type, instanceOffset: Int) {
             self.implementation = implementation
             declaration = implementation.declaration
@@ -37,9 +51,11 @@ public enum ElementClass {
         }
     }
 
-    /// Makes the class known under its factory name: to this process, or as a feature of `plugin`.
+    /// Registers the class under its factory name, as a feature of `plugin` or, if that is `nil`, for this process
+    /// only.
     ///
-    /// A class that another copy of this code has registered already is used as it is, when its ABI is ours.
+    /// If another copy of this code has registered the class already, uses that one; throws `abiMismatch` if its ABI
+    /// version is different.
     public static func register(_ implementation: ElementImplementation.Type, in plugin: Plugin? = nil)
         throws(RegistrationError)
     {
@@ -51,8 +67,8 @@ public enum ElementClass {
         }
     }
 
-    /// An element that is known under no factory name: one of a class that isn't registered, or a part of another element.
-    /// Without a name it gets one that no other element has.
+    /// Creates an element without using a factory, for classes that have no factory name. Without `name` the element
+    /// gets a unique name.
     public static func make(
         _ implementation: ElementImplementation.Type, name: String? = nil
     ) throws(RegistrationError) -> Element {
@@ -63,7 +79,7 @@ public enum ElementClass {
         return element
     }
 
-    /// Two threads may ask for a class at once that neither has seen yet.
+    /// Prevents two threads from registering the same class at once.
     private static let registering = Mutex(())
 
     private static func type(for implementation: ElementImplementation.Type) throws(RegistrationError) -> GType {
@@ -119,13 +135,13 @@ public enum ElementClass {
         gst_element_class_set_metadata(
             element, declaration.longName, declaration.classification, declaration.summary, declaration.author)
         for message in declaration.messages {
-            // The key must be a structure's field name, or the registry refuses the whole plugin.
+            // GStreamer's registry refuses the whole plugin if a key isn't a valid field name of a structure.
             gst_element_class_add_metadata(element, "message-\(message.name)", message.documentation)
         }
         for template in declaration.padTemplates { gst_element_class_add_pad_template(element, template.make()) }
         element.pointee.change_state = { element, change in
             let implementation = ElementClass.implementation(of: element!)
-            if change == GST_STATE_CHANGE_NULL_TO_READY, !implementation.setRefusedValues() {
+            if change == GST_STATE_CHANGE_NULL_TO_READY, !implementation.retryRefusedValues() {
                 return GST_STATE_CHANGE_FAILURE
             }
             return implementation.changeState(StateChange(change)).raw
@@ -176,18 +192,19 @@ public enum ElementClass {
         do throws(PropertyRefused) {
             switch property.mutability {
             case .untilInitialized where !implementation.isInNull:
-                throw PropertyRefused("it is locked from READY on, since it is read on the way there; set it in NULL")
+                throw PropertyRefused(
+                    "it is locked outside NULL, because it is read on the way to READY; set it in NULL")
             case .untilReady where implementation.isRunning:
                 throw PropertyRefused("it is locked while the element is running; set it in NULL or READY")
             case .untilInitialized, .untilReady, .always: break
             }
             try property.write?(implementation, Value(copying: value))
-            implementation.forgetRefusedValue(of: property)
+            implementation.removeRefusedValue(of: property)
         } catch {
             if implementation.isInNull, !PropertyRefusal.isAwaited(object) {
                 implementation.remember(RefusedValue(Value(copying: value), of: property))
             }
-            // In this order: whoever hears the warning may set other properties from there.
+            // The warning comes first: its handler may set other properties, which would clear the reason.
             if !PropertyRefusal.isQuiet(object) {
                 implementation.postWarning(.settings, "\(property.name) keeps its value: \(error.reason)")
             }
@@ -195,7 +212,7 @@ public enum ElementClass {
         }
     }
 
-    // MARK: From an instance to its Swift half
+    // MARK: From an instance to its Swift implementation
 
     private static func description(of klass: UnsafeMutableRawPointer) -> Description {
         let type = klass.assumingMemoryBound(to: GTypeClass.self).pointee.g_type
@@ -207,15 +224,17 @@ public enum ElementClass {
         return implementation(of: instance, offset: offset)
     }
 
-    /// The same for class functions that may run before the Swift half is made.
-    static func madeImplementation(of instance: UnsafeMutableRawPointer) -> ElementImplementation? {
+    /// Returns the instance's implementation; `nil` if it doesn't exist yet. For class functions that may run during
+    /// `instance_init`.
+    static func implementationIfInitialized(of instance: UnsafeMutableRawPointer) -> ElementImplementation? {
         let offset = description(of: cgst_class_of(instance)).instanceOffset
         return instance.load(fromByteOffset: offset, as: UnsafeMutableRawPointer?.self).map {
             Unmanaged<ElementImplementation>.fromOpaque($0).takeUnretainedValue()
         }
     }
 
-    /// For class functions that run for each buffer, where the parent's size is a constant.
+    /// Returns the implementation of an instance whose parent structure has `offset` bytes. For class functions that
+    /// run for each buffer: they know the offset and need no lookup.
     @inline(__always)
     static func implementation(of instance: UnsafeMutableRawPointer, offset: Int) -> ElementImplementation {
         Unmanaged<ElementImplementation>
@@ -227,15 +246,17 @@ public enum ElementClass {
     }
 }
 
-/// A GStreamer base class that Swift classes can derive from.
+/// A Swift class for a GStreamer base class from which Swift classes can derive.
 protocol ParentClass {
+    /// The GType of the GStreamer base class.
     static var parentType: GType { get }
+    /// Sets the functions in the class structure that call the Swift implementation's methods.
     static func installClassFunctions(_ klass: UnsafeMutableRawPointer)
 }
 
 extension ElementClass {
-    /// The Swift half of an element that this copy of the code registered; for the functions of a door, which are only
-    /// ever called with elements of their own class.
+    /// Returns the Swift implementation of an element whose class this copy of the code registered. For the functions
+    /// of a vtable, which are called only with elements of their own class.
     package static func implementation<E: ElementImplementation>(
         of element: UnsafeMutablePointer<GstElement>, as type: E.Type
     ) -> E {
@@ -244,7 +265,7 @@ extension ElementClass {
 }
 
 extension UnsafeMutablePointer<GstElement> {
-    /// `GST_ELEMENT_GET_CLASS`.
+    /// The element's class structure (`GST_ELEMENT_GET_CLASS`).
     var elementClass: UnsafeMutablePointer<GstElementClass> {
         UnsafeMutableRawPointer(pointee.object.object.g_type_instance.g_class!)
             .assumingMemoryBound(to: GstElementClass.self)

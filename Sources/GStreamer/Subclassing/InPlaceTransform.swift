@@ -1,20 +1,21 @@
 import CGStreamer
 
-/// A filter that edits buffers where they lie: a `GstBaseTransform` subclass with one `sink` and one `src` pad.
+/// A filter that edits buffers in place: a subclass of `GstBaseTransform` with one `sink` and one `src` pad.
 ///
-/// The base class makes a shared buffer writable (by a copy) before `transformInPlace`, answers queries, handles QoS,
-/// and in pass-through touches nothing. `GstBaseTransform`'s own documentation says which lock is held when.
+/// The base class copies a shared buffer before `transformInPlace`, answers queries, handles QoS, and doesn't touch
+/// buffers in pass-through mode. The documentation of `GstBaseTransform` says which locks are held in each function.
 open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Sendable {
     class var parentType: GType { gst_base_transform_get_type() }
 
     class func installClassFunctions(_ klass: UnsafeMutableRawPointer) {
         let transform = klass.assumingMemoryBound(to: GstBaseTransformClass.self)
-        transform.pointee.transform_ip_on_passthrough = looksOnPassthrough ? 1 : 0
+        transform.pointee.transform_ip_on_passthrough = transformsOnPassthrough ? 1 : 0
         transform.pointee.set_caps = { element, input, output in
             InPlaceTransform.of(element!).setCaps(Caps(retaining: input!)) ? 1 : 0
         }
-        // ACCEPT_CAPS is answered by the template, as decoders do, and what the template allows but the moment does not
-        // is refused with the CAPS event, where there is a chance to say why.
+        // Answers ACCEPT_CAPS from the pad template, as decoders do. Caps that the template allows but the element
+        // can't handle at the moment are refused with the CAPS event, when the element can post an error with the
+        // reason.
         transform.pointee.accept_caps = { element, direction, caps in
             let pad = direction == GST_PAD_SINK ? element!.pointee.sinkpad : element!.pointee.srcpad
             let template = gst_pad_get_pad_template_caps(pad)
@@ -23,7 +24,7 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
         }
         transform.pointee.sink_event = { element, event in
             let node = InPlaceTransform.of(element!)
-            node.heed(event!)
+            node.updateOrientation(from: event!)
             var caps: UnsafeMutablePointer<GstCaps>?
             if event!.pointee.type == GST_EVENT_CAPS { gst_event_parse_caps(event, &caps) }
             if let caps, !node.accepts(Caps(retaining: caps)) {
@@ -42,7 +43,7 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
             let node = InPlaceTransform.of(element!)
             let parent = ElementClass.parentClass(of: node.instance).assumingMemoryBound(to: GstBaseTransformClass.self)
             let answer = parent.pointee.propose_allocation(element, decided, query)
-            node.willAnswer(AllocationQuery(query!))
+            node.willAnswerAllocation(AllocationQuery(query!))
             return answer
         }
         transform.pointee.before_transform = { element, _ in
@@ -53,11 +54,12 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
         }
         transform.pointee.submit_input_buffer = { element, isDiscontinuous, buffer in
             let flow = InPlaceTransform.parentSubmit(element, isDiscontinuous, buffer)
-            if flow == FlowReturn.dropped.raw { InPlaceTransform.of(element!).droppedLate() }
+            if flow == FlowReturn.dropped.raw { InPlaceTransform.of(element!).didDropLate() }
             return flow
         }
         transform.pointee.transform_ip = { element, buffer in
-            // Nothing but GObject's own reference keeps the implementation, and it outlives the call: no retain here.
+            // Avoids a retain and a release for each buffer: the GObject keeps the implementation alive during the
+            // call.
             Unmanaged<ElementImplementation>.fromOpaque(
                 UnsafeRawPointer(element!).load(
                     fromByteOffset: MemoryLayout<GstBaseTransform>.size, as: UnsafeMutableRawPointer.self)
@@ -74,15 +76,16 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
             UnsafeMutablePointer<GstBaseTransform>?, gboolean, UnsafeMutablePointer<GstBuffer>?
         ) -> GstFlowReturn
 
-    /// The base class's own, looked up once and not for each buffer.
+    /// The base class's `submit_input_buffer`, looked up once instead of for each buffer.
     private static let parentSubmit: Submit = {
-        // The reference stays: static classes are never unloaded.
+        // The reference is never released: static classes are never unloaded.
         let klass = g_type_class_ref(gst_base_transform_get_type())!.assumingMemoryBound(to: GstBaseTransformClass.self)
         return unsafeBitCast(klass.pointee.submit_input_buffer, to: Submit.self)
     }()
 
-    /// Whether `transformInPlace` gets a look at buffers in pass-through too, which it must then not write to.
-    open class var looksOnPassthrough: Bool { false }
+    /// Whether `transformInPlace` is also called in pass-through mode, in which it must not write to the buffer. False
+    /// by default.
+    open class var transformsOnPassthrough: Bool { false }
 
     @inline(__always)
     private static func of(_ element: UnsafeMutablePointer<GstBaseTransform>) -> InPlaceTransform {
@@ -92,12 +95,13 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
             to: InPlaceTransform.self)
     }
 
-    /// What the stream's tags say about its pictures. The streaming thread's. Only `add` calls out while it changes this, and
-    /// nothing that it calls reads it: so a dynamic check of exclusive access, 76 instructions for each frame, could find nothing.
+    /// The orientation in the stream's tags. Streaming thread only.
+    // No dynamic check of exclusive access, which costs 76 instructions per frame and can find nothing: only `add`
+    // calls other code while it changes this property, and that code doesn't read it.
     @exclusivity(unchecked)
-    public private(set) var tagged = TaggedOrientation()
+    package private(set) var tagged = TaggedOrientation()
 
-    private func heed(_ event: UnsafeMutablePointer<GstEvent>) {
+    private func updateOrientation(from event: UnsafeMutablePointer<GstEvent>) {
         switch event.pointee.type {
         case GST_EVENT_STREAM_START: tagged = TaggedOrientation()
         case GST_EVENT_TAG:
@@ -112,51 +116,61 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
         UnsafeMutableRawPointer(instance.element).assumingMemoryBound(to: GstBaseTransform.self)
     }
 
-    /// Whether caps that come in can be handled. False refuses them (not-negotiated); post an error that says why.
+    /// Called with each CAPS event, on the streaming thread. Returns whether the element can handle the caps; if false,
+    /// they are refused and the stream fails with `notNegotiated`. Post an error with the reason before returning
+    /// false. Accepts all caps by default.
     open func accepts(_ caps: Caps) -> Bool { true }
 
-    /// The caps on both sides. False refuses them (not-negotiated).
+    /// Called with the negotiated caps of both sides, on the streaming thread. Returns whether the subclass accepts
+    /// them; if false, the stream fails with `notNegotiated`. Accepts all caps by default.
     open func setCaps(_ caps: Caps) -> Bool { true }
 
-    /// What the other side may be when one side is `caps`; the same by default.
+    /// Returns the caps that one side can have if the other side has `caps`; by default the same caps. Called on any
+    /// thread, for caps queries and negotiation.
     open func transformCaps(_ caps: Caps) -> Caps { caps }
 
-    /// The answer to upstream's ALLOCATION query, in pass-through downstream's. Streaming thread.
-    open func willAnswer(_ query: AllocationQuery) {}
+    /// Called before upstream's ALLOCATION query is answered, on the streaming thread. The method may change the
+    /// answer, which in pass-through mode comes from downstream. Does nothing by default.
+    open func willAnswerAllocation(_ query: AllocationQuery) {}
 
-    /// Before each buffer, in pass-through too, on the streaming thread, the stream lock held: the place to change what is
-    /// done from this buffer on, `setPassthrough` included.
+    /// Called before each buffer, also in pass-through mode, on the streaming thread, under the stream lock. Changes
+    /// that take effect with this buffer belong here, including calls of `setPassthrough`. Does nothing by default.
     open func beforeBuffer() {}
 
-    /// With `qos=true`, behind `beforeBuffer`: the base class drops the buffer, since it would come too late downstream.
-    open func droppedLate() {}
+    /// Called after `beforeBuffer`, on the streaming thread, if the base class drops the buffer because it would arrive
+    /// too late downstream. Only with `qos=true`. Does nothing by default.
+    open func didDropLate() {}
 
-    /// One buffer, writable, on the streaming thread, the stream lock held.
+    /// Processes one writable buffer. Called on the streaming thread, under the stream lock. Returns `ok` to push the
+    /// buffer, `dropped` to drop it, and any other value to stop the stream; post an error before returning `error`.
+    /// Returns `ok` by default.
     open func transformInPlace(_ buffer: BufferAccess) -> FlowReturn { .ok }
 
-    /// READY→PAUSED, before data flows. False refuses.
+    /// Called in the change from READY to PAUSED, before data flows, on the thread that changes the state. Returns
+    /// whether the element can start; if false, the state change fails. Returns true by default.
     open func start() -> Bool { true }
 
-    /// PAUSED→READY, after data flow has ended.
+    /// Called in the change from PAUSED to READY, after data flow has ended, on the thread that changes the state.
+    /// Returns whether the element could stop. Returns true by default.
     open func stop() -> Bool { true }
 
-    /// In pass-through buffers go by untouched. From `start` or `beforeBuffer`: in the midst of a buffer the base class
-    /// would have made it writable for nothing, or not at all.
+    /// Turns pass-through mode on or off, in which buffers pass unchanged. Call it from `start` or `beforeBuffer` only:
+    /// later in the processing of a buffer, the base class has already decided whether to make the buffer writable.
     public func setPassthrough(_ on: Bool) { gst_base_transform_set_passthrough(transform, on ? 1 : 0) }
 
-    /// Asks upstream for other caps (RECONFIGURE). Any thread.
+    /// Asks upstream to negotiate the caps again (RECONFIGURE). Any thread.
     public func renegotiate() { gst_base_transform_reconfigure_sink(transform) }
 
-    /// Sends upstream what only those who know it heed. Any thread.
+    /// Sends a custom event with `structure` upstream. Elements that don't know it pass it on. Any thread.
     public func sendUpstream(_ structure: Structure) {
         Pad(retaining: UnsafeMutableRawPointer(transform.pointee.sinkpad)).sendUpstream(structure)
     }
 
-    /// What comes in; `nil` before the first caps. Any thread.
+    /// The input's current caps; `nil` before the first CAPS event. Any thread.
     public var currentCaps: Caps? { gst_pad_get_current_caps(transform.pointee.sinkpad).map(Caps.init(taking:)) }
 
-    /// Which stream it is that comes in; `nil` before it has begun. Any thread.
-    public var currentStream: StreamStart? {
+    /// The input's last STREAM_START event; `nil` before the first. Any thread.
+    package var currentStream: StreamStart? {
         guard let event = gst_pad_get_sticky_event(transform.pointee.sinkpad, GST_EVENT_STREAM_START, 0) else {
             return nil
         }
@@ -164,7 +178,8 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
         return StreamStart(retaining: event)
     }
 
-    /// What the other element of each side can give or take, asked now; `nil` where none is linked. Any thread.
+    /// The caps that upstream can produce and that downstream accepts, queried now; `nil` for a pad that isn't linked.
+    /// Any thread.
     public var peerCaps: (upstream: Caps?, downstream: Caps?) {
         func peer(_ pad: UnsafeMutablePointer<GstPad>) -> Caps? {
             Pad(retaining: UnsafeMutableRawPointer(pad)).peerCaps()
@@ -172,18 +187,39 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
         return (peer(transform.pointee.sinkpad), peer(transform.pointee.srcpad))
     }
 
-    /// The current segment. Streaming thread only.
+    /// The current segment. Valid during the current call. Streaming thread only.
     @inlinable
     package var segment: UnsafePointer<GstSegment> {
         UnsafeRawPointer(transform).advanced(by: MemoryLayout<GstBaseTransform>.offset(of: \.segment)!)
             .assumingMemoryBound(to: GstSegment.self)
     }
 
-    /// The running time of a timestamp in the current segment; `nil` outside of it, and where it doesn't count time.
-    /// Streaming thread only.
+    /// Returns the running time of a timestamp in the current segment; `nil` if the timestamp is outside the segment,
+    /// or the segment isn't in time format. Streaming thread only.
     @inlinable
     public func runningTime(of timestamp: ClockTime?) -> ClockTime? {
         guard transform.pointee.segment.format == GST_FORMAT_TIME else { return nil }
         return ClockTime(raw: gst_segment_to_running_time(&transform.pointee.segment, GST_FORMAT_TIME, timestamp.raw))
+    }
+}
+
+extension InPlaceTransform {
+    /// Posts a QoS message for a buffer that arrived or was processed `jitter` nanoseconds late, with the numbers of
+    /// buffers processed and dropped so far. Streaming thread only.
+    public func postLateness(
+        of buffer: BufferAccess, by jitter: UInt64, isDropped: Bool, processed: UInt64, dropped: UInt64
+    ) {
+        let segment = segment
+        let hasTimeFormat = segment.pointee.format == GST_FORMAT_TIME
+        let none = ClockTime?.none.raw
+        let timestamp = buffer.presentationTimestamp.raw
+        let message = gst_message_new_qos(
+            UnsafeMutableRawPointer(instance.element).assumingMemoryBound(to: GstObject.self), 0,
+            hasTimeFormat ? gst_segment_to_running_time(segment, GST_FORMAT_TIME, timestamp) : none,
+            hasTimeFormat ? gst_segment_to_stream_time(segment, GST_FORMAT_TIME, timestamp) : none, timestamp,
+            buffer.duration.raw)
+        gst_message_set_qos_values(message, gint64(clamping: jitter), 1, isDropped ? 0 : 1_000_000)
+        gst_message_set_qos_stats(message, GST_FORMAT_BUFFERS, guint64(processed), guint64(dropped))
+        gst_element_post_message(instance.element, message)
     }
 }

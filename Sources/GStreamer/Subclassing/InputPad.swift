@@ -1,30 +1,49 @@
 import CGStreamer
 
-/// Who gets what comes into an element's own sink pad. Calls are on the pad's streaming thread but for `interrupt`, and for
-/// flushes, which come on the thread that flushes.
+/// Receives the buffers and events of an `InputPad`. The methods are called on the pad's streaming thread, unless their
+/// documentation says otherwise.
 ///
-/// `@unchecked Sendable`: it has no state of its own; a subclass says what guards its.
+/// `@unchecked Sendable`: this class has no state; a subclass documents how it protects its own.
 open class InputPadDelegate: @unchecked Sendable {
+    /// Creates a delegate.
     public init() {}
-    /// What can be taken, by now. Any thread.
+
+    /// The caps that the pad accepts at the moment; by default `ANY`. Any thread.
     open var caps: Caps { Caps("ANY")! }
-    /// The buffers that follow are of this format; false refuses it, and upstream stops with not-negotiated.
+
+    /// Called with the caps of the following buffers. Returns whether they are accepted; if false, upstream's stream
+    /// fails with `notNegotiated`. Accepts all caps by default.
     open func formatChanged(_ caps: Caps) -> Bool { true }
-    /// One buffer, with the running time of its timestamp.
+
+    /// Called with a buffer and the running time of its timestamp, which is `nil` if the buffer has no timestamp or is
+    /// outside the segment. Returns what upstream gets as the result of its push; anything but `ok` usually stops the
+    /// stream. By default, discards the buffer and returns `ok`.
     open func received(_ buffer: consuming Buffer, at runningTime: ClockTime?) -> FlowReturn { .ok }
-    /// A buffer came whose timestamps are no times.
+
+    /// Called instead of `received` if the segment isn't in time format; the buffer is discarded. Returns what upstream
+    /// gets as the result of its push, by default `error`.
     open func receivedWithoutTime() -> FlowReturn { .error }
+
+    /// Called when the stream has ended (EOS). Does nothing by default.
     open func reachedEndOfStream() {}
+
+    /// Called when a flush starts (true) and stops (false), on the thread that flushes. Does nothing by default.
     open func flush(_ isStarting: Bool) {}
-    /// `received` must return `flushing` at once, and until it is taken back: the end of data flow, and its beginning.
+
+    /// Called with true when data flow ends: a blocked `received` must return `flushing` at once, as must later calls,
+    /// until this method is called with false, when data flow begins again. Called on the thread that activates or
+    /// deactivates the pad. Does nothing by default.
     open func interrupt(_ isOn: Bool) {}
 }
 
-/// A sink pad that an element's own code takes buffers from, beside whatever its base class does: nothing passes it by itself.
+/// An additional sink pad of an element, whose buffers and events go to a delegate instead of the element's base class.
+/// Nothing is passed on downstream.
 public final class InputPad: Sendable {
+    /// The pad.
     public let pad: Pad
 
-    /// Adds the pad of this template to the element, which owns it.
+    /// Adds a pad from the template `name` to the element, which owns it. Returns `nil` if the element has no such
+    /// template.
     public init?(_ name: String, on instance: ElementInstance, delegate: InputPadDelegate) {
         guard
             let template = gst_element_class_get_pad_template(
@@ -50,10 +69,10 @@ public final class InputPad: Sendable {
         gst_element_add_pad(instance.element, raw)
     }
 
-    /// As a requested pad is handed over.
-    public var requested: GhostPad { GhostPad(pad.pad) }
+    /// The pad as the result of `ElementImplementation.requestPad`.
+    package var requested: GhostPad { GhostPad(pad.pad) }
 
-    /// Takes the pad from its element, when it is given back.
+    /// Deactivates the pad and removes it from its element, for `ElementImplementation.releasePad`.
     public func remove() {
         guard let parent = gst_pad_get_parent_element(pad.pad) else { return }
         gst_pad_set_active(pad.pad, 0)
@@ -62,7 +81,7 @@ public final class InputPad: Sendable {
     }
 }
 
-/// What the pad's functions lead to. The segment belongs to the streaming thread.
+/// The context of the pad's functions. Only the streaming thread uses the segment.
 private final class Input {
     let delegate: InputPadDelegate
     private var segment = GstSegment()
@@ -118,7 +137,7 @@ private final class Input {
             gst_query_set_caps_result(query, caps.raw)
             return 1
         case GST_QUERY_ACCEPT_CAPS: return gst_pad_query_default(pad, parent, query)
-        // What is upstream ends here: nobody downstream knows of it.
+        // Other queries aren't forwarded: the stream ends at this pad.
         default: return 0
         }
     }

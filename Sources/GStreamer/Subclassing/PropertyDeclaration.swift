@@ -2,26 +2,30 @@ import CGStreamer
 import CGStreamerShims
 import Synchronization
 
-/// An element's settings: what its properties read and write, apart from its state.
+/// The settings of an element: the values that its properties read and write, separate from its state.
 ///
-/// Properties may be set from any thread while data flows; one lock, held for a copy.
+/// Properties may be set on any thread while data flows. A lock protects the settings, and is held only while they are
+/// copied or replaced.
 public final class SettingsStore<Settings: Sendable>: Sendable {
     private struct State: Sendable {
         var settings: Settings
-        /// Counts changes.
+        /// The number of changes.
         var version = 0
     }
 
     private let state: Mutex<State>
 
+    /// Creates a store with initial settings.
     public init(_ settings: Settings) {
         state = Mutex(State(settings: settings))
     }
 
-    /// The settings as they are now.
+    /// A copy of the current settings.
     public var current: Settings { state.withLock { $0.settings } }
 
-    /// For an element whose settings depend on each other; `notify` tells of a property that changes with another.
+    /// Changes the settings directly, without `validate` and `couple`, and returns the result of `body`. For elements
+    /// that change their own settings; they call `notify` for each property that changed. `body` runs under the
+    /// settings' lock.
     public func update<R: Sendable>(_ body: (inout Settings) -> R) -> R {
         state.withLock { state in
             state.version += 1
@@ -33,7 +37,8 @@ public final class SettingsStore<Settings: Sendable>: Sendable {
         state.withLock { ($0.settings, $0.version) }
     }
 
-    /// False when they are another version by now: then nothing is done.
+    /// Replaces the settings and calls `also` under the lock. If the settings have another version by now, does nothing
+    /// and returns false.
     fileprivate func replace(_ version: Int, with settings: Settings, _ also: () -> Void) -> Bool {
         state.withLock { state in
             guard state.version == version else { return false }
@@ -44,43 +49,54 @@ public final class SettingsStore<Settings: Sendable>: Sendable {
     }
 }
 
-/// What changes together with a property.
+/// Changes of other state that belong to a property's change. See `ConfigurableElement.couple`.
 public struct CoupledChange {
-    /// Runs under the settings' lock, so it calls nothing that may set a property. What it returns is let go outside.
     let commit: () -> (any Sendable)?
-    /// Runs behind it, outside the lock.
     let finish: () -> Void
 
+    /// Creates a coupled change.
+    ///
+    /// - Parameters:
+    ///   - commit: Called under the settings' lock, together with the change of the settings. It must not call code
+    ///     that may set a property. Its result, such as a replaced object, is released outside the lock.
+    ///   - finish: Called after `commit`, outside the lock.
     public init(commit: @escaping () -> (any Sendable)?, finish: @escaping () -> Void = {}) {
         self.commit = commit
         self.finish = finish
     }
 }
 
-/// An element whose properties are a `Settings` value.
+/// An element whose properties are the fields of a `Settings` value.
 public protocol ConfigurableElement: ElementImplementation {
+    /// The type of the element's settings.
     associatedtype Settings: Sendable
+    /// The settings of a new element, which are also the properties' documented defaults.
     static var defaultSettings: Settings { get }
+    /// The element's settings.
     var settings: SettingsStore<Settings> { get }
     /// Called before a property changes, on the thread that sets it. Throw to refuse the change.
     func validate(_ proposed: Settings, changing property: String) throws(PropertyRefused)
-    /// Like `validate`, for an element that must change other state or settings with the property. Called again, with the
-    /// earlier result discarded, if another thread changes a property meanwhile.
+    /// Like `validate`, for an element that must change other state or settings with the property. Called again, with
+    /// the earlier result discarded, if another thread changes a property meanwhile.
     func couple(_ proposed: inout Settings, changing property: String) throws(PropertyRefused) -> CoupledChange?
-    /// After a property has changed, on the thread that set it.
+    /// Called after a property has changed, on the thread that set it.
     func settingsDidChange(_ property: String)
 }
 
 extension ConfigurableElement {
+    /// Accepts all changes.
     public func validate(_ proposed: Settings, changing property: String) throws(PropertyRefused) {}
+    /// Calls `validate`, and changes nothing else.
     public func couple(_ proposed: inout Settings, changing property: String) throws(PropertyRefused) -> CoupledChange?
     {
         try validate(proposed, changing: property)
         return nil
     }
+    /// Does nothing.
     public func settingsDidChange(_ property: String) {}
 
-    /// Returns the settings as they were. Whatever other threads set, each change was made of what was there before it.
+    /// Changes one property, and returns the settings before the change. Retries if another thread changes the settings
+    /// meanwhile, so that no change is lost.
     fileprivate func change(
         _ property: String, _ body: (inout Settings) -> Void
     ) throws(PropertyRefused) -> Settings {
@@ -101,22 +117,24 @@ extension ConfigurableElement {
 
 /// Thrown by an element that refuses a property's new value.
 public struct PropertyRefused: Error, Sendable {
+    /// The reason, for users.
     public let reason: String
+    /// Creates an error with the reason.
     public init(_ reason: String) { self.reason = reason }
 }
 
-/// One GObject property of an element.
+/// A GObject property of an element.
 public struct PropertyDeclaration: Sendable {
     /// When a property may be set.
     public enum Mutability: Sendable {
-        /// In NULL: it is read on the way out of it.
+        /// In NULL. The element reads the property in the change to READY.
         case untilInitialized
-        /// Locked while the element is PAUSED or PLAYING.
+        /// In NULL and READY.
         case untilReady
-        /// At any time.
+        /// In all states.
         case always
 
-        /// GStreamer has a flag for each state but NULL.
+        /// The flags for `gst-inspect-1.0`. GStreamer has one for each state except NULL.
         fileprivate var flags: GParamFlags.RawValue {
             switch self {
             case .untilInitialized: 0
@@ -128,13 +146,17 @@ public struct PropertyDeclaration: Sendable {
         fileprivate var remark: String { self == .untilInitialized ? " (changeable only in NULL state)" : "" }
     }
 
+    /// The property's name, such as "max-frames".
     public let name: String
     let specification: @Sendable () -> UnsafeMutablePointer<GParamSpec>
     let read: @Sendable (ElementImplementation, inout Value) -> Void
     let write: (@Sendable (ElementImplementation, borrowing Value) throws(PropertyRefused) -> Void)?
     let mutability: Mutability
 
-    /// A property that is one field of the element's settings; its default is the field's in `defaultSettings`.
+    /// Declares a property that reads and writes a field of the element's settings.
+    ///
+    /// The property's default is the field's value in `defaultSettings`. Values outside `range` are refused. `blurb` is
+    /// the text that `gst-inspect-1.0` prints.
     public static func setting<E: ConfigurableElement, V: PropertyValue>(
         _ name: String, of type: E.Type, _ field: WritableKeyPath<E.Settings, V> & Sendable,
         range: PropertyRange<V>? = nil, changes mutability: Mutability = .untilReady, _ blurb: String
@@ -142,7 +164,7 @@ public struct PropertyDeclaration: Sendable {
         PropertyDeclaration(
             name: name,
             specification: {
-                // `notify` tells of a change, not of every attempt at one: GObject would of a refused one too.
+                // Without this flag, GObject would emit `notify` for refused values too.
                 let flags = GParamFlags(
                     rawValue: cgst_param_read_write.rawValue | mutability.flags | G_PARAM_EXPLICIT_NOTIFY.rawValue)
                 return V.specification(
@@ -157,14 +179,14 @@ public struct PropertyDeclaration: Sendable {
                     throw PropertyRefused("\(new.text) is outside \(range.lowerBound.text)…\(range.upperBound.text)")
                 }
                 let before = try element.change(name) { $0[keyPath: field] = new }
-                // GObject holds it back until the value is set, and then gives one for any number of the same.
+                // GObject delays the signal until the value is set, and merges several signals for the same property.
                 if before[keyPath: field].text != new.text { element.notify(name) }
                 element.settingsDidChange(name)
             },
             mutability: mutability)
     }
 
-    /// A property that only reads, such as a counter.
+    /// Declares a read-only property, such as a counter. `get` is called on the thread that reads the property.
     public static func readOnly<E: ElementImplementation, V: PropertyValue>(
         _ name: String, of type: E.Type, default initial: V, _ blurb: String, _ get: @escaping @Sendable (E) -> V
     ) -> PropertyDeclaration {
@@ -175,7 +197,8 @@ public struct PropertyDeclaration: Sendable {
             write: nil, mutability: .always)
     }
 
-    /// A bin's property that is a child's: read from there, and set there, where the child may refuse it.
+    /// Declares a property of a bin that reads and writes a property of a child, which may refuse a value. If the
+    /// child's property can't be read, the bin's property reads as `initial`.
     public static func child<E: BinElement, V: PropertyValue>(
         _ name: String, of type: E.Type, default initial: V, changes mutability: Mutability = .untilReady,
         _ blurb: String, _ child: @escaping @Sendable (E) -> (element: Element, property: String)

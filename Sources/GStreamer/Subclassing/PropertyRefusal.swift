@@ -1,9 +1,11 @@
 import CGStreamer
 
-/// How an element's `set_property`, which can't return anything, tells a Swift caller that it refused.
+/// Reports the refusal of a value from an element's `set_property` function, which can't return anything, to a Swift
+/// caller.
 ///
-/// The reason is left on the element as qdata, where a caller in another copy of this code finds it too, under a quark of
-/// the thread's own: `set_property` runs on its caller's thread, and others may set properties at the same time.
+/// The reason is stored on the element as qdata, so that a caller in another copy of this code finds it too. Each
+/// thread has its own quark: `set_property` runs on its caller's thread, and other threads may set properties at the
+/// same time.
 enum PropertyRefusal {
     private static var quark: GQuark {
         g_quark_from_string("mediagraph-property-refusal-\(UInt(bitPattern: g_thread_self()))")
@@ -17,7 +19,7 @@ enum PropertyRefusal {
         g_quark_from_string("mediagraph-property-awaited-\(UInt(bitPattern: g_thread_self()))")
     }
 
-    /// Runs `body`, which sets a property of `element`: a refusal is left for the caller, and no warning posted.
+    /// Calls `body`, which sets a property of `element`. A refusal is stored for the caller, and no warning is posted.
     static func quietly<R>(_ element: Element, _ body: () throws(PropertyError) -> R) throws(PropertyError) -> R {
         let object = element.raw.assumingMemoryBound(to: GObject.self)
         let quark = quietQuark
@@ -26,24 +28,24 @@ enum PropertyRefusal {
         return try body()
     }
 
-    /// Whether this thread's caller tells of refusals itself.
+    /// Returns whether this thread is inside `quietly`, whose caller reports a refusal itself.
     static func isQuiet(_ object: UnsafeMutableRawPointer) -> Bool {
         g_object_get_qdata(object.assumingMemoryBound(to: GObject.self), quietQuark) != nil
     }
 
-    /// Whether this thread is inside `during`, whose caller receives the refusal. False when GObject's functions set the
-    /// property directly: their caller learns nothing.
+    /// Returns whether this thread is inside `during`, whose caller receives the refusal. False if GObject's functions
+    /// set the property directly, whose caller receives nothing.
     static func isAwaited(_ object: UnsafeMutableRawPointer) -> Bool {
         g_object_get_qdata(object.assumingMemoryBound(to: GObject.self), awaitedQuark) != nil
     }
 
-    /// Called by the element that refuses.
+    /// Stores the reason of a refusal. Called by the element that refuses the value.
     static func leave(_ reason: String, on object: UnsafeMutableRawPointer) {
         g_object_set_qdata_full(object.assumingMemoryBound(to: GObject.self), quark, g_strdup(reason), { g_free($0) })
     }
 
-    /// Runs `body`, which sets a property of `element`, and returns the reason if the element refused. Marks the refusal as
-    /// awaited meanwhile.
+    /// Calls `body`, which sets a property of `element`. Returns the reason if the element refused the value, otherwise
+    /// `nil`. During the call, `isAwaited` is true.
     static func during(_ element: Element, _ body: () -> Void) -> String? {
         let object = element.raw.assumingMemoryBound(to: GObject.self)
         let quark = quark
@@ -55,4 +57,33 @@ enum PropertyRefusal {
         guard let reason = g_object_steal_qdata(object, quark) else { return nil }
         return takeString(reason.assumingMemoryBound(to: CChar.self))
     }
+}
+
+/// A value that a property of an element in NULL refused.
+///
+/// GObject's functions report no refusal to their caller, and the element may have no bus for a warning yet, as under
+/// `gst-launch-1.0`. So the element tries the value again before it starts: by then another property may permit it. If
+/// the value is refused again, the element fails to start.
+///
+/// `@unchecked Sendable`: the value is a copy with no other owner, and is only read.
+final class RefusedValue: @unchecked Sendable {
+    let property: PropertyDeclaration
+    let value: Value
+
+    init(_ value: consuming Value, of property: PropertyDeclaration) {
+        self.property = property
+        self.value = value
+    }
+
+    /// Sets the property again. Returns the error's text if the value is refused again.
+    func retry(on implementation: ElementImplementation) -> String? {
+        do throws(PropertyRefused) {
+            try property.write?(implementation, value)
+            return nil
+        } catch {
+            return "\(property.name)=\(text) was refused: \(error.reason)"
+        }
+    }
+
+    private var text: String { String(value) ?? value.serialized ?? "" }
 }

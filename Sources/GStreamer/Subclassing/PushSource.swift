@@ -1,15 +1,16 @@
 import CGStreamer
 
-/// A source that is asked for each buffer: a live `GstPushSrc` subclass with one `src` pad, in time format.
+/// A live source whose streaming thread calls `create` for each buffer: a subclass of `GstPushSrc` with one `src` pad,
+/// in time format.
 ///
-/// The base class has the streaming thread, STREAM_START, SEGMENT and EOS, num-buffers, and refuses seeks.
-/// `create` runs in PLAYING only, as for every live source; it sets the caps that its buffers have.
+/// The base class runs the streaming thread, sends STREAM_START, SEGMENT and EOS, implements num-buffers and refuses
+/// seeks. As in every live source, `create` is called in PLAYING only. It sets the caps of its buffers with `setCaps`.
 open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
     class var parentType: GType { gst_push_src_get_type() }
 
     class func installClassFunctions(_ klass: UnsafeMutableRawPointer) {
         let source = klass.assumingMemoryBound(to: GstBaseSrcClass.self)
-        // By default the base class fixates whatever downstream takes; here caps come with the buffers.
+        // By default the base class fixates downstream's caps. Here `create` sets the caps of its buffers.
         source.pointee.negotiate = { _ in 1 }
         source.pointee.unlock = {
             PushSource.of($0!).unlock()
@@ -45,7 +46,7 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
         }
         source.pointee.decide_allocation = { element, query in
             let node = PushSource.of(element!)
-            node.downstreamAnswered(AllocationQuery(query!))
+            node.willDecideAllocation(AllocationQuery(query!))
             return PushSource.parent(of: node).pointee.decide_allocation(element, query)
         }
         source.pointee.query = { element, query in
@@ -69,7 +70,8 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
                 .send_event(element, event)
         }
         klass.assumingMemoryBound(to: GstPushSrcClass.self).pointee.create = { element, result in
-            // Nothing but GObject's own reference keeps the implementation, and it outlives the call: no retain here.
+            // Avoids a retain and a release for each buffer: the GObject keeps the implementation alive during the
+            // call.
             Unmanaged<ElementImplementation>.fromOpaque(
                 UnsafeRawPointer(element!).load(
                     fromByteOffset: MemoryLayout<GstPushSrc>.size, as: UnsafeMutableRawPointer.self)
@@ -80,17 +82,18 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
                 let isLast = source.pointee.num_buffers_left == 0
                 let flow = isLast ? node.createLast(&buffer) : node.create(&buffer)
                 result!.pointee = buffer.take()?.take()
-                // A flush has cost no buffer, so it counts for none.
+                // The base class has counted this call, but a flush yields no buffer.
                 if flow == .flushing, source.pointee.num_buffers_left >= 0 { source.pointee.num_buffers_left += 1 }
                 return flow.raw
             }
         }
     }
 
-    /// Belongs to the streaming thread.
+    /// Whether the last buffer of `num-buffers` was created. Streaming thread only, or `start`.
     private var hasSentLast = false
 
-    /// The base class sends EOS right behind the last of `num-buffers`; one call more gives the subclass its word before it.
+    /// Creates the last buffer of `num-buffers`. The base class would send EOS right after this buffer. Instead, it calls
+    /// this method once more, which then calls `lastBufferSent` and ends the stream.
     @inline(never)
     private func createLast(_ buffer: inout Buffer?) -> FlowReturn {
         if hasSentLast {
@@ -116,6 +119,7 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
         ElementClass.parentClass(of: node.instance).assumingMemoryBound(to: GstBaseSrcClass.self)
     }
 
+    /// Makes the source live and sets its format to time.
     public required init(instance: ElementInstance) {
         super.init(instance: instance)
         gst_base_src_set_live(source, 1)
@@ -128,81 +132,102 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
 
     // MARK: For subclasses to override
 
-    /// The next buffer, on the streaming thread, its pad's stream lock held. May wait until `unlock`. Anything but `ok`
-    /// pauses the streaming thread: `endOfStream` sends EOS, an error is posted and sends EOS, `flushing` does neither.
+    /// Creates the next buffer. Called on the streaming thread, under the pad's stream lock. May block until `unlock`
+    /// is called.
+    ///
+    /// Returns `ok` with a buffer. Any other value pauses the streaming thread: `endOfStream`, the default, sends EOS;
+    /// `flushing` sends nothing; for an error, the base class posts an error and sends EOS.
     open func create(_ buffer: inout Buffer?) -> FlowReturn { .endOfStream }
 
-    /// The last of `num-buffers` has gone, and EOS follows. On the streaming thread.
+    /// Called on the streaming thread after the last buffer of `num-buffers` was pushed, before EOS is sent. Does
+    /// nothing by default.
     open func lastBufferSent() {}
 
-    /// `create` must return `flushing` at once, and until `unlockStop`: a flush, or the end of data flow. Any thread.
+    /// Called when a flush starts or data flow ends: a blocked `create` must return `flushing` at once, as must later
+    /// calls until `unlockStop`. Any thread. Does nothing by default.
     open func unlock() {}
+
+    /// Called when `create` may block again after `unlock`. Any thread. Does nothing by default.
     open func unlockStop() {}
 
-    /// READY→PAUSED, before data flows. False refuses.
+    /// Called in the change from READY to PAUSED, before data flows, on the thread that changes the state. Returns
+    /// whether the element can start; if false, the state change fails. Returns true by default.
     open func start() -> Bool { true }
 
-    /// PAUSED→READY, after data flow has ended.
+    /// Called in the change from PAUSED to READY, after data flow has ended, on the thread that changes the state.
+    /// Returns whether the element could stop. Returns true by default.
     open func stop() -> Bool { true }
 
-    /// Downstream asks to negotiate anew (RECONFIGURE). Any thread.
+    /// Called when downstream requests a new negotiation (RECONFIGURE). Any thread. Does nothing by default.
     open func downstreamReconfigured() {}
 
-    /// How long after their timestamps sinks render buffers (LATENCY, which the pipeline distributes). Any thread.
+    /// Called with the pipeline's latency, by which sinks render buffers later than their timestamps (LATENCY event).
+    /// Any thread. Does nothing by default.
     open func latencyDecided(_ latency: ClockTime) {}
 
-    /// Downstream asks for a key frame (`GstForceKeyUnit`) from that running time on; `nil` for as soon as can be. True when it
-    /// will come. Any thread.
+    /// Called when downstream requests a key frame (`GstForceKeyUnit`) from the running time `time` on, or as soon as
+    /// possible if `time` is `nil`. Any thread.
+    ///
+    /// Returns whether a key frame will be sent. If false, the default, the base class handles the event.
     open func keyFrameRequested(at time: ClockTime?) -> Bool { false }
 
-    /// What somebody downstream sends by `Pad.sendUpstream`. Any thread.
+    /// Called with the structure of a custom upstream event, such as one from `Pad.sendUpstream`. Any thread. Does
+    /// nothing by default.
     open func received(_ structure: Structure) {}
 
-    /// What downstream answers to an ALLOCATION query; nothing where nobody answered. On the streaming thread: before the first
-    /// buffer, after a RECONFIGURE, and in `negotiate`.
-    open func downstreamAnswered(_ query: AllocationQuery) {}
+    /// Called with downstream's answer to an ALLOCATION query, which is empty if no element answered. Called on the
+    /// streaming thread: before the first buffer, after a RECONFIGURE event, and in `negotiate`. Does nothing by
+    /// default.
+    open func willDecideAllocation(_ query: AllocationQuery) {}
 
-    /// The element was sent an EOS event (`gst_element_send_event`, as `gst-launch-1.0 -e` does). True when the subclass
-    /// ends the stream itself; false leaves it to the base class, which ends it at once. Any thread.
+    /// Called when an EOS event is sent to the element by `gst_element_send_event`, as `gst-launch-1.0 -e` does. Any
+    /// thread.
+    ///
+    /// Returns whether the subclass ends the stream itself. If false, the default, the base class ends it at once.
     open func endOfStreamRequested() -> Bool { false }
 
-    /// What a LATENCY query is answered. Any thread.
+    /// The answer to LATENCY queries: whether the source is live, and its latency; a maximum of `nil` is unlimited. Any
+    /// thread. By default live, without latency.
     open var latency: (isLive: Bool, minimum: ClockTime, maximum: ClockTime?) { (true, .zero, nil) }
 
     // MARK: For subclasses to call from `create`
 
-    /// Sends the caps of the buffers that follow, unless they are the same. When they are refused the next buffer is too.
+    /// Sends the caps of the following buffers, unless they equal the current caps. If downstream refuses the caps, it
+    /// refuses the next buffer as well.
     public func setCaps(_ caps: Caps) { BaseSource(source).setCaps(caps) }
 
-    /// Whether downstream takes these caps just now; true while unlinked, when the buffer itself is refused.
+    /// Returns whether downstream accepts these caps at the moment. True if the pad isn't linked, since pushing the
+    /// buffer then fails anyway.
     public func downstreamAccepts(_ caps: Caps) -> Bool { BaseSource(source).downstreamAccepts(caps) }
 
-    /// Sends an ALLOCATION query for the caps that were set, which downstream may answer by them only. It waits until those
-    /// behind queues have taken all that is under way.
+    /// Sends an ALLOCATION query for the current caps, without which downstream may be unable to answer. Blocks until
+    /// the elements after queues have received all earlier buffers.
     public func negotiate() { gst_base_src_negotiate(source) }
 
-    /// Sends the segment, which the base class would send with the first buffer only: an event that follows needs it.
+    /// Sends the segment now, for an event that must come after it. The base class sends the segment again with the
+    /// next buffer.
     public func pushSegment() { BaseSource(source).pushSegment() }
 
-    /// Begins another segment: sent now, since an event that follows needs it, and by the base class with the next buffer.
-    public func pushSegment(_ segment: Segment) {
+    /// Starts a new segment and sends it now, for an event that must come after it. The base class sends the segment
+    /// again with the next buffer.
+    package func pushSegment(_ segment: Segment) {
         var segment = segment.raw
         gst_base_src_new_segment(source, &segment)
         pushSegment()
     }
 
-    /// Nothing comes for so long: downstream need not wait for it.
+    /// Sends a GAP event: no buffers come for `duration`, so downstream need not wait for any.
     public func pushGap(at timestamp: ClockTime, duration: ClockTime?) {
         gst_pad_push_event(
             source.pointee.srcpad, gst_event_new_gap(timestamp.nanoseconds.clock, duration.raw))
     }
 
-    /// Another stream begins on the pad. It has the ID that the pad was given.
+    /// Sends STREAM_START for a new stream on the pad. The stream's ID is the element's name.
     public func pushStreamStart() {
         gst_pad_push_event(source.pointee.srcpad, gst_event_new_stream_start(name))
     }
 
-    /// Sends a sticky custom event, in order with the buffers.
+    /// Sends a sticky custom event with `structure`, in order with the buffers.
     public func pushSticky(_ structure: Structure) { BaseSource(source).pushSticky(structure) }
 
     /// Sends an image-orientation tag, such as "rotate-90", in order with the buffers.

@@ -2,42 +2,48 @@ import GStreamer
 import MediaGraphCore
 import MediaGraphElements
 
-/// An `alphachannel` of a graph: ask, in Zoom's order, whether it can be enabled, whether the device supports it, enable it,
-/// and see whether it is.
+/// An `alphachannel` of a graph. As in Zoom's Video SDK, first check ``canEnable`` and ``isSupported``, then call
+/// ``enable(_:)``; ``isEnabled`` is the result.
 ///
 /// ```swift
 /// let alpha = try graph.alphaChannel("person")
 /// if alpha.canEnable, alpha.isSupported { try alpha.enable(true) }
 /// ```
-/// Any thread; all of it while the graph runs, too.
+/// Callable from any thread, also while the graph runs.
 public struct AlphaChannelNode: GraphNode {
     /// The graph that the node belongs to.
     public let graph: Graph
     /// The node's element.
     public let element: Element
 
-    /// Whether the user may (canEnableAlphaChannelMode); in a session, by role and permission.
+    /// Whether the user is permitted to enable the alpha channel (canEnableAlphaChannelMode). In a session, this
+    /// depends on the user's role and permission; elsewhere it is true.
     public var canEnable: Bool { (try? element.property("can-enable", as: Bool.self)) ?? false }
 
-    /// Whether this machine can (isDeviceSupportAlphaChannelMode): the mask's elements are here and make an alpha plane of
-    /// a small frame; without a mask, upstream gives alpha. Blocks for as long as the mask's elements take to load.
+    /// Whether this machine supports the alpha channel (isDeviceSupportAlphaChannelMode): the mask's elements are
+    /// installed and make an alpha plane for a small test frame or, without a mask, upstream provides alpha. Blocks
+    /// while the mask's elements are loaded.
     public var isSupported: Bool { (try? element.property("supported", as: Bool.self)) ?? false }
 
-    /// Whether it is on (isAlphaChannelModeEnabled). Frames follow with the next one, which
+    /// Whether the alpha channel is enabled (isAlphaChannelModeEnabled). A change applies from the next frame on, which
     /// `GraphEvent.alphaChannel(node:isEnabled:)` announces.
     public var isEnabled: Bool { (try? element.property("enabled", as: Bool.self)) ?? false }
 
-    /// Turns it on or off (enableAlphaChannelMode), from the next frame on.
+    /// Turns the alpha channel on or off (enableAlphaChannelMode), from the next frame on.
     ///
-    /// On throws `notPermitted` when it can't be enabled, and `unsupported` when the machine or what is downstream can't
-    /// take part; it is off then.
+    /// Turning it on throws `notPermitted` if ``canEnable`` is false, and `unsupported` if this machine or a downstream
+    /// element doesn't support it. The alpha channel is off then.
     public func enable(_ on: Bool) throws(MediaGraphError) {
         guard !on || canEnable else {
-            throw .notPermitted(.init("\(name)'s alpha channel", expected: "permission", actual: "none"))
+            throw .notPermitted(
+                .init(
+                    "\(name)'s alpha channel",
+                    actual: "isn't permitted; set role=host and raw-streaming=true on its session"))
         }
         do {
-            // While nothing runs the node takes any value; the answer is the same as later.
-            if on, !isSupported { try element.postponedRefusal() }
+            // While the graph isn't running, the node accepts any value. Check here, so that the result is the same as
+            // later.
+            if on, !isSupported { try element.checkMask() }
             try element.setProperty("enabled", to: on)
         } catch let error as MediaGraphError {
             throw error
@@ -48,18 +54,19 @@ public struct AlphaChannelNode: GraphNode {
 }
 
 extension Element {
-    fileprivate func postponedRefusal() throws {
+    /// Throws if the alpha channel is certain to be refused once the graph runs.
+    fileprivate func checkMask() throws {
         let mask = (try? property("mask", as: String.self)) ?? ""
         guard !mask.allSatisfy(\.isWhitespace) else {
             throw MediaGraphError.unsupported(
-                .init(name, expected: "frames with alpha, or a mask", actual: "frames without"))
+                .init(name, actual: "frames have no alpha, and no mask is set; set mask=…"))
         }
         try AlphaMask(description: mask).check()
     }
 }
 
 extension Graph {
-    /// The `alphachannel` of that name. Throws `noSuchNode` or `wrongKind`.
+    /// Returns the `alphachannel` of that name. Throws `noSuchNode` or `wrongKind`.
     public func alphaChannel(_ name: String) throws(GraphError) -> AlphaChannelNode {
         AlphaChannelNode(graph: self, element: try node(name, "alphachannel"))
     }

@@ -3,28 +3,29 @@ import Synchronization
 
 /// Keeps muxers from writing containers without media.
 ///
-/// A muxer whose inputs all end before their first buffer still writes its header, which would replace the recording that was
-/// in the file. That header is dropped: the sink receives nothing, and says so.
+/// A muxer whose inputs all end before their first buffer still writes its header, which would replace an earlier
+/// recording in the file. This class drops that header. The sink then receives nothing, which is reported as any sink
+/// without data is.
 final class EmptyContainers: Sendable {
     private let current = Mutex<[MuxerInputs]>([])
 
-    /// Before a run.
+    /// Starts watching the muxers of a pipeline before a run.
     func begin(in pipeline: Pipeline) {
         end()
         let muxers = pipeline.allElements.filter(\.writesContainer)
         current.withLock { $0 = muxers.map(MuxerInputs.init) }
     }
 
-    /// After a run, whose probes remove themselves at the next buffer.
+    /// Stops watching after a run. The probes remove themselves at the next buffer.
     func end() { for inputs in current.withLock({ $0 }) { inputs.end() } }
 }
 
-/// What has come into one muxer in a run.
+/// What has arrived at the inputs of one muxer in a run.
 private final class MuxerInputs: Sendable {
     private struct State: Sendable {
         var isOver = false
         var hasData = false
-        /// Names of pads.
+        /// The names of the pads that have received EOS.
         var ended: Set<String> = []
     }
     private let state = Mutex(State())
@@ -33,7 +34,7 @@ private final class MuxerInputs: Sendable {
         for pad in muxer.pads {
             switch pad.direction {
             case .sink: watch(pad)
-            // A muxer that writes before its inputs have ended has a reason: a live stream's readers wait for the header.
+            // A header written before the inputs have ended isn't dropped: readers of a live stream wait for it.
             default: pad.discardBuffers(while: haveEndedEmpty)
             }
         }
@@ -41,7 +42,7 @@ private final class MuxerInputs: Sendable {
 
     func end() { state.withLock { $0.isOver = true } }
 
-    /// Until its first buffer, or its end.
+    /// Watches an input until its first buffer or EOS.
     private func watch(_ pad: Pad) {
         pad.watchArrivals { [self, name = pad.name] arrival in
             state.withLock { state in

@@ -1,7 +1,19 @@
 import GStreamer
 import Synchronization
 
-/// Those who read events as they happen: any number, each with all of them. Their streams end with it.
+extension Graph {
+    /// The callbacks of a graph's owner, such as a session. A structure, because reading a bare closure from behind a
+    /// lock wraps the closure once more each time.
+    struct Listener: Sendable {
+        /// Receives each event, on the thread that posts the event. It must be quick and must not block.
+        var hear: @Sendable (GraphEvent) -> Void
+        /// Returns whether the graph continues after this element has failed; for `nil`, after all of its sources have
+        /// ended. Called on the thread that posts the message.
+        var outlives: @Sendable (Element?) -> Bool = { _ in false }
+    }
+}
+
+/// Distributes events to any number of streams, each of which gets all events. Releasing this object ends the streams.
 final class EventReaders<Event: Sendable>: Sendable {
     private struct State: Sendable {
         var continuations: [Int: AsyncStream<Event>.Continuation] = [:]
@@ -10,7 +22,7 @@ final class EventReaders<Event: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// A new reader: it gets what happens from now on, and loses the oldest of more than 256 that it hasn't taken.
+    /// A new stream of the events from now on. It holds 256 unread events, and then drops the oldest.
     var stream: AsyncStream<Event> {
         AsyncStream(bufferingPolicy: .bufferingNewest(256)) { continuation in
             let id = state.withLock { state in
@@ -28,7 +40,7 @@ final class EventReaders<Event: Sendable>: Sendable {
         for reader in state.withLock({ $0.continuations.values }) { reader.yield(event) }
     }
 
-    /// The streams of those who read now end.
+    /// Ends all current streams. Streams made later get the events after that.
     func finish() {
         let readers = state.withLock { state in
             defer { state.continuations = [:] }

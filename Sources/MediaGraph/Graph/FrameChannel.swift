@@ -4,8 +4,8 @@ import MediaGraphCore
 import MediaGraphElements
 import Synchronization
 
-/// From a pipe's streaming thread to a task: a bounded queue that suspends the task and, where the stream may wait, the
-/// thread.
+/// A bounded queue from a pipe's streaming thread to a task. An empty queue suspends the task; a full one blocks the
+/// thread, unless the stream is live and drops frames.
 final class FrameChannel<Frame: Sendable>: Sendable {
     private enum Ending: Sendable {
         case finished
@@ -14,13 +14,14 @@ final class FrameChannel<Frame: Sendable>: Sendable {
 
     private struct State: Sendable {
         var queue = BoundedQueue<Frame, Never>(bound: 2, policy: .block)
-        /// The reader, who looks again when there is something.
+        /// The waiting reader, which calls `take` again when it is resumed.
         var waiting: CheckedContinuation<Void, Never>?
         var ending: Ending?
-        /// Nobody reads any more: frames are lost, and counted.
+        /// Whether the reader is gone; frames are then dropped and counted.
         var isAbandoned = false
-        /// To be told of that.
+        /// Called once when the reader is gone.
         var onAbandon: (@Sendable () -> Void)?
+        /// Whether `receive` returns instead of waiting for room.
         var isInterrupted = false
     }
 
@@ -28,6 +29,7 @@ final class FrameChannel<Frame: Sendable>: Sendable {
 
     // MARK: The pipe's side, one thread at a time
 
+    /// Begins a run with an empty queue.
     func start(_ policy: OverflowPolicy, maxFrames: Int) {
         _ = monitor.withLock { state in
             let last = state.queue
@@ -37,13 +39,15 @@ final class FrameChannel<Frame: Sendable>: Sendable {
         }
     }
 
-    /// False when this frame or an older one was lost.
+    /// Queues a frame and, in a blocking queue, waits until there is room for the next one. Returns false if this frame
+    /// or an older one was dropped.
     ///
-    /// A frame that fills a blocking queue is in it while its thread waits for room, and an interrupted wait, before a change
-    /// of state, leaves it there. A frame that came to a full queue after that is kept beyond the bound when it is
-    /// interrupted in turn: one for each pause while nobody reads, and none is lost.
+    /// The frame that fills a blocking queue is queued before its thread waits, and stays queued when a state change
+    /// interrupts the wait. The next frame then finds the queue full; if its wait is interrupted too, it is queued
+    /// beyond the bound. So no frame is lost, and the queue grows by one frame for each pause during which nobody
+    /// reads.
     func receive(_ frame: Frame) -> Bool {
-        // Outlives the lock: a frame's release may call anything.
+        // Released after the lock, because a frame's release may call anything.
         var lost: Frame?
         var isQueued = false
         let isKept = monitor.wait { state -> Bool? in
@@ -60,7 +64,7 @@ final class FrameChannel<Frame: Sendable>: Sendable {
                     return false
                 }
             }
-            // It only makes the reader's task ready to run.
+            // Safe under the lock: resuming only schedules the reader's task.
             if isQueued { state.waiting.take()?.resume() }
             let mayGoOn = state.queue.policy != .block || state.queue.frameCount < state.queue.bound
             return mayGoOn || state.isInterrupted ? true : nil
@@ -69,11 +73,13 @@ final class FrameChannel<Frame: Sendable>: Sendable {
         return isKept == true
     }
 
-    /// Whoever waits in `receive` returns, and nobody waits there until `resume`.
+    /// Makes `receive` return without waiting for room, until `resume`.
     func interrupt() { monitor.withLock { $0.isInterrupted = true } }
 
+    /// Lets `receive` wait for room again.
     func resume() { monitor.withLock { $0.isInterrupted = false } }
 
+    /// Ends the stream behind the queued frames, with an error if `failure` isn't `nil`.
     func end(_ failure: ElementFailure?) {
         let waiting = monitor.withLock { state in
             if state.ending == nil || failure != nil { state.ending = failure.map(Ending.failed) ?? .finished }
@@ -82,11 +88,12 @@ final class FrameChannel<Frame: Sendable>: Sendable {
         waiting?.resume()
     }
 
-    /// Frames that wait.
+    /// The number of queued frames.
     var count: Int { monitor.withLock(wakes: false) { $0.queue.frameCount } }
 
     // MARK: The reader's side
 
+    /// Waits for the next frame; `nil` at the end of the stream. Cancelling the task abandons the channel.
     func next() async throws -> Frame? {
         try await withTaskCancellationHandler {
             while true {
@@ -106,11 +113,13 @@ final class FrameChannel<Frame: Sendable>: Sendable {
         }
     }
 
-    /// The next frame, or `nil` for the end; `nil` as a whole: there is nothing yet.
+    /// Takes the next frame. The inner optional is `nil` at the end of the stream, the outer one if nothing is queued
+    /// yet.
     private func take() throws -> Frame?? {
         try monitor.withLock { state in
             guard state.waiting == nil else {
-                throw MediaGraphError.wrongUsage(.init("frames", expected: "one reader at a time", actual: "two"))
+                throw MediaGraphError.wrongUsage(
+                    .init("the frame sequence", actual: "is being read by another task; read it from one task only"))
             }
             if case .frame(let frame) = state.queue.take() { return frame }
             switch state.ending {
@@ -121,7 +130,7 @@ final class FrameChannel<Frame: Sendable>: Sendable {
         }
     }
 
-    /// Once, when nobody reads any more, on any thread; at once where that is so.
+    /// Calls `body` once, on any thread, when the reader is gone; at once if it is already gone.
     func whenAbandoned(_ body: @escaping @Sendable () -> Void) {
         let isAbandoned = monitor.withLock(wakes: false) { state in
             if !state.isAbandoned { state.onAbandon = body }
@@ -130,6 +139,7 @@ final class FrameChannel<Frame: Sendable>: Sendable {
         if isAbandoned { body() }
     }
 
+    /// Drops the queued frames and all that follow, because the reader is gone.
     func abandon() {
         let (waiting, lost, onAbandon) = monitor.withLock { state in
             state.isAbandoned = true
@@ -139,12 +149,12 @@ final class FrameChannel<Frame: Sendable>: Sendable {
         }
         waiting?.resume()
         onAbandon?()
-        // Outside the lock: a frame's release may call anything.
+        // Released after the lock, because a frame's release may call anything.
         _ = consume lost
     }
 }
 
-/// A channel as its graph knows it, whatever its frames are.
+/// A channel that its graph can end, regardless of the type of its frames.
 protocol EndingChannel: AnyObject, Sendable {
     func interrupt()
     func end(_ failure: ElementFailure?)
@@ -152,8 +162,8 @@ protocol EndingChannel: AnyObject, Sendable {
 
 extension FrameChannel: EndingChannel {}
 
-/// The channels of a graph, which end with it.
-final class WeakStreams: Sendable {
+/// The channels that end with a graph. Holds them weakly.
+final class WeakChannels: Sendable {
     private struct Entry: Sendable { weak var channel: (any EndingChannel)? }
     private let entries = Mutex<[Entry]>([])
 
@@ -169,7 +179,7 @@ final class WeakStreams: Sendable {
         for channel in channels {
             switch end {
             case .failed(let failure): channel.end(failure)
-            // At end-of-stream the pipe ends the channel itself, behind its last frame.
+            // At end-of-stream the pipe itself ends the channel, after its last frame.
             case .endOfStream: break
             case .stopped:
                 channel.interrupt()
@@ -179,12 +189,13 @@ final class WeakStreams: Sendable {
     }
 }
 
-/// A pipe's frames as they come. Reading ends with the graph: with its error when it failed.
+/// The frames of a pipe as an asynchronous sequence, which one task reads. It ends with the graph, and throws the
+/// graph's error if the graph failed.
 public struct FrameSequence<Frame: Sendable>: AsyncSequence, Sendable {
-    /// A frame that the pipe delivers.
+    /// A frame delivered by the pipe.
     public typealias Element = Frame
 
-    /// Tells the pipe when nobody can read any more.
+    /// Abandons the channel when the sequence and its iterators have been released.
     fileprivate final class Reader: Sendable {
         let channel: FrameChannel<Frame>
         let graph: Graph
@@ -199,15 +210,16 @@ public struct FrameSequence<Frame: Sendable>: AsyncSequence, Sendable {
 
     init(_ channel: FrameChannel<Frame>, graph: Graph) { reader = Reader(channel, graph) }
 
-    /// Reads the frames. One task reads a sequence.
+    /// Returns an iterator over the frames. Only one task may read a sequence.
     public func makeAsyncIterator() -> Iterator { Iterator(reader: reader) }
 
-    /// Reads the frames of a ``FrameSequence``.
+    /// The iterator of a ``FrameSequence``.
     public struct Iterator: AsyncIteratorProtocol {
         private let reader: Reader
         fileprivate init(reader: Reader) { self.reader = reader }
 
-        /// The next frame; `nil` at the end. Throws `GraphError.failed` when the graph failed.
+        /// Waits for the next frame; `nil` at the end. Throws `GraphError.failed` if the graph failed, and
+        /// `MediaGraphError.wrongUsage` if another task is waiting for a frame.
         public func next() async throws -> Frame? { try await reader.channel.next() }
     }
 }

@@ -3,7 +3,8 @@ import GStreamer
 import MediaGraphCore
 
 extension MGVideoConsumer {
-    /// A channel as a pipe's handler: it queues by itself, so frames go from the streaming thread straight to the task.
+    /// Makes a channel the handler of a pipe. The channel has its own queue (`queues`), so that frames go from the
+    /// streaming thread directly to the task.
     init(_ channel: FrameChannel<OwnedVideoFrame>) {
         self.init()
         abi_version = MEDIAGRAPH_ABI_VERSION
@@ -29,7 +30,8 @@ extension MGVideoConsumer {
 }
 
 extension MGAudioConsumer {
-    /// A channel as a speaker's handler: it queues by itself, so blocks go from the streaming threads straight to the task.
+    /// Makes a channel the handler of a speaker. The channel has its own queue (`queues`), so that blocks go from the
+    /// streaming threads directly to the task.
     init(_ channel: FrameChannel<SpeakerAudio>) {
         self.init()
         abi_version = MEDIAGRAPH_ABI_VERSION
@@ -58,12 +60,14 @@ extension MGAudioConsumer {
 private typealias VideoChannel = FrameChannel<OwnedVideoFrame>
 
 extension FrameChannel {
+    /// The channel behind a handler's context pointer.
     static func of(_ context: UnsafeMutableRawPointer?) -> FrameChannel {
         Unmanaged<FrameChannel>.fromOpaque(context!).takeUnretainedValue()
     }
 }
 
 extension NodeVTable {
+    /// Subscribes a channel to a pipe, in addition to the pipe's delegates.
     static func subscribe(
         _ channel: FrameChannel<OwnedVideoFrame>, _ resolution: Resolution, to element: Element
     ) throws(MediaGraphError) {

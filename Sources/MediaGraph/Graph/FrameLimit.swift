@@ -2,20 +2,22 @@ import GStreamer
 import MediaGraphCore
 import MediaGraphElements
 
-/// An end after so many frames that hasn't come yet.
+/// A number of frames after which the graph ends, while it hasn't been reached.
 struct FrameLimit: Sendable {
-    /// The name of the element that counts.
+    /// The name of the element whose frames are counted.
     let element: String
     let count: UInt64
 }
 
 extension Graph {
-    /// Ends the graph after exactly so many frames have come in at one place: the first `rawdatapipe` of the description,
-    /// or else its first sink, or what encodes for that sink. That place gets end-of-stream behind the last of them and
-    /// nothing more; everything else gets end-of-stream at the sources. What muxers and other sinks haven't received by then
-    /// is left out where it begins after the end of the last frame. Call it before the graph is started.
+    /// Ends the graph after exactly `count` frames have arrived at one element. Call this before the graph is started.
     ///
-    /// Returns the name of the element that counts; throws `wrongUsage` when there is none.
+    /// That element is the first `rawdatapipe` of the description; if there is none, the first sink or the encoder that
+    /// feeds it. It receives end-of-stream after the last of these frames. The other branches end when the sources do,
+    /// which are then asked to end; muxers and other sinks drop buffers that begin after the end of the last frame.
+    ///
+    /// Returns the name of the element whose frames are counted. Throws `wrongUsage` if the graph has no such element,
+    /// or `count` is 0.
     @discardableResult
     public func endAfter(frames count: UInt64) throws(GraphError) -> String {
         guard count > 0 else { throw .wrongUsage("the frame limit must be at least 1") }
@@ -25,7 +27,7 @@ extension Graph {
         frameLimit.withLock { $0 = FrameLimit(element: element.name, count: count) }
         pad.endStream(afterBuffers: count) { [weak self] end in
             self?.frameLimit.withLock { $0 = nil }
-            // Before the last frame goes on: with it, a muxer may take the sound of what follows.
+            // Before the last frame is passed on, because a muxer may take later audio together with it.
             if let end { self?.leaveOut(from: end) }
         } didEnd: { [weak self] in
             self?.requestEndOfStream()
@@ -33,20 +35,21 @@ extension Graph {
         return element.name
     }
 
-    /// Sound that was read ahead of the last frame would outlast the picture.
+    /// Drops buffers that begin after `end`, such as audio that was read ahead and would outlast the video.
     private func leaveOut(from end: ClockTime) {
         for element in pipeline.allElements where element.isMuxer || element.isSink && !element.isBin {
             for pad in element.pads where pad.direction == .sink { pad.dropBuffers(from: end) }
         }
     }
 
+    /// The element and pad at which frames are counted; `nil` if there is none.
     private var countingPlace: (element: Element, pad: Pad)? {
         let sinks = pipeline.sinks
         let inBins = pipeline.allElements.filter { $0.isSink && !sinks.contains($0) }
         let all = sinks + inBins
         let pipes = all.filter { $0.factoryName == NodeName.rawDataPipe }
         for element in pipes + all {
-            // One that isn't linked yet is behind a demuxer, say, whose pads come with the data.
+            // A pad that isn't linked yet may be downstream of a demuxer, which adds its pads when data arrives.
             let inputs = element.pads.filter { $0.direction == .sink }
             guard let pad = inputs.first(where: \.isLinked) ?? inputs.first else { continue }
             guard !pipes.contains(element) else { return (element, pad) }
@@ -56,11 +59,11 @@ extension Graph {
         return nil
     }
 
-    /// Where what comes to this pad was still frames: before the encoder and the multiplexer, whose file would be cut short
-    /// behind so many of its pieces.
+    /// The pad upstream of `sink` where the data is still frames, before encoders and muxers. Counting their output
+    /// buffers instead would cut the file short.
     private static func frames(before sink: Pad) -> Pad {
         var (counting, pad) = (sink, sink)
-        // Upstream, as long as there is one way; a loop ends too.
+        // Follows the only way upstream. Bounded, in case the links form a loop.
         for _ in 0..<1000 {
             guard let feeder = pad.peer?.parent else { break }
             let sinks = feeder.pads.filter { $0.direction == .sink && $0.isLinked }

@@ -9,29 +9,32 @@ public struct FrameObserverNode: GraphNode {
     /// The node's element.
     public let element: Element
 
-    /// Gives the node its observer, at any time: it takes the place of the old one between two frames, and stays for the next
-    /// runs; `handler` and `options` read empty from then on. The node's `mode` must be read-only, or `invalidParameter` is
-    /// thrown.
+    /// Attaches the node's observer, at any time.
+    ///
+    /// While the graph runs, the new observer replaces the old one between two frames. It stays attached for later
+    /// runs. It also replaces a handler named by `handler=`; the properties `handler` and `options` are empty
+    /// afterwards. Throws `invalidParameter` unless the node's `mode` is `read-only`.
     public func attach<O: FrameObserver>(_ observer: consuming sending O) throws(MediaGraphError) {
         try NodeVTable.attach(MGFrameObserver(observer, name: typeName(O.self)), to: element)
     }
 
-    /// The same for an observer that edits; the node's `mode` must be read-write.
+    /// Attaches an observer that edits frames, at any time, as the other `attach` does. Throws `invalidParameter`
+    /// unless the node's `mode` is `read-write`.
     public func attach<E: FrameEditor>(_ editor: consuming sending E) throws(MediaGraphError) {
         try NodeVTable.attach(MGFrameObserver(editor, name: typeName(E.self)), to: element)
     }
 
-    /// Leaves the node without an observer, whether it was attached or `handler=` names it: from the next frame on all go by,
-    /// in the next run too, and `handler` and `options` read empty.
+    /// Removes the node's observer, whether it was attached or named by `handler=`. From the next frame on, frames pass
+    /// unobserved, in later runs too. The properties `handler` and `options` are empty afterwards.
     public func detach() throws(MediaGraphError) { try NodeVTable.detach(MGFrameObserver.self, from: element) }
 
-    /// Shows each frame to a closure, on the streaming thread.
+    /// Attaches a closure as the node's observer. It is called with each frame, on the streaming thread.
     public func observe(
         _ preference: FramePreference = FramePreference(),
         _ body: @escaping @Sendable (borrowing VideoFrame) throws -> Verdict
     ) throws(MediaGraphError) { try attach(ClosureObserver(preference: preference, body: body)) }
 
-    /// Lets a closure edit each frame, on the streaming thread.
+    /// Attaches a closure that edits each frame in place, on the streaming thread.
     public func edit(
         _ preference: FramePreference = FramePreference(),
         _ body: @escaping @Sendable (inout VideoFrame) throws -> Verdict

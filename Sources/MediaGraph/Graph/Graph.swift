@@ -7,25 +7,26 @@ import MediaGraphElements
 import MediaGraphSession
 import Synchronization
 
-/// A media graph made from a description, to embed in a program.
+/// A media graph made from a description, for use inside a program.
 ///
 /// ```swift
 /// let graph = try Graph("videosource handler=counter ! preprocessor name=mark ! rawdatapipe name=frames")
 /// try graph.preprocessor("mark").process { frame in .pass }
 /// try await graph.run()
 /// ```
-/// Sendable: any task or thread may call it. Changes of state happen on a queue of the graph's own, never on Swift's
-/// cooperative threads, which they would block. Faces of nodes keep their graph alive; a graph that nobody holds any
-/// more stops.
+/// Any task or thread may call a graph. It changes its elements' states on its own queue, never on Swift's cooperative
+/// threads, which a state change would block. Nodes such as ``PreprocessorNode`` keep their graph alive. A graph stops
+/// when its last reference is released.
 public final class Graph: Sendable {
-    /// The description that it was made from.
+    /// The description that the graph was made from.
     public let description: Description
     let pipeline: Pipeline
     let control = DispatchQueue(label: "mediagraph.graph")
     let state = Mutex(GraphState())
-    /// Found when a negotiation failed, before the stop.
-    private let conflict = Mutex<String?>(nil)
-    let streams = WeakStreams()
+    /// The format conflict behind a failed negotiation. Determined before the graph stops, while pads still have their
+    /// caps.
+    let conflict = Mutex<String?>(nil)
+    let streams = WeakChannels()
     let stock = StockNodes()
     private let outputFiles = OutputFiles()
     private let padCompletion = PadCompletion()
@@ -35,22 +36,28 @@ public final class Graph: Sendable {
     let frameLimit = Mutex<FrameLimit?>(nil)
     private let screens = ScreenCaptures()
     private let screenLosses: ScreenLosses
-    /// It is live: each sink plays as soon as it has its first buffer.
+    /// Whether the graph is live: then each sink goes to PLAYING as soon as it has its first buffer.
     private let playsAlone = Atomic(false)
     private let readers = EventReaders<GraphEvent>()
     private let listener = Mutex<Listener?>(nil)
 
-    /// Reads a description; `variables` are values for its `${NAME}`.
+    /// Makes a graph from a description's text. `variables` gives the values of the text's `${NAME}` variables.
+    ///
+    /// Throws `GraphError.description` with all errors found in the text.
     public convenience init(_ text: String, variables: [String: String] = [:]) throws(GraphError) {
         try self.init(Description(text), variables: variables)
     }
 
-    /// Reads a description with values for its variables. Throws `GraphError.description` with all errors that are found.
+    /// Makes a graph from a description and values for its variables.
+    ///
+    /// Throws `GraphError.description` with all errors found in the description.
     public convenience init(_ description: Description, variables: [String: String] = [:]) throws(GraphError) {
         try self.init(description.resolved(with: variables))
     }
 
-    /// Makes the graph of a description that has its values. Throws `GraphError.description` with all errors that are found.
+    /// Makes a graph from a description whose variables have values.
+    ///
+    /// Throws `GraphError.description` with all errors found in the description.
     public convenience init(_ description: ResolvedDescription) throws(GraphError) {
         let problems = try Self.diagnose(description, isMadeNext: true, isComplete: false)
             .filter { $0.severity == .error }
@@ -58,16 +65,16 @@ public final class Graph: Sendable {
         try self.init(checked: description)
     }
 
-    /// Makes the graph of a description in which ``diagnose(_:isMadeNext:isComplete:)``, which registers the nodes too, has
-    /// found no error.
+    /// Makes a graph from a description in which ``diagnose(_:isMadeNext:isComplete:)`` has found no error. The caller
+    /// must have called that function, because it also registers the nodes.
     package init(checked resolved: ResolvedDescription) throws(GraphError) {
         description = resolved.description
         let text: String
         do { text = try resolved.text } catch { throw .description(error) }
         let factories = resolved.factories
-        // Elements connect while they are made.
+        // Must run first: elements connect to their X server while they are made.
         ScreenLosses.keepProcess(by: factories)
-        // Not on the thread that lost it, which is an element's.
+        // The thread that reports the loss is an element's, so the state change happens on the control queue.
         screenLosses = ScreenLosses { [control, screens] loss in
             control.async { screens.end(loss, isShare: \.leadsOnlyToSessions) }
         }
@@ -77,7 +84,7 @@ public final class Graph: Sendable {
             throw .description(DescriptionError(diagnostics: [resolved.diagnostic(forParseError: error.message)]))
         }
         pipeline.onEachElement { [weak streamWatch] element in
-            element.disablePullOfWAV()
+            element.disableWAVPullMode()
             element.delayPullUntilPlugged()
             streamWatch?.watchAdded(element)
         }
@@ -87,7 +94,7 @@ public final class Graph: Sendable {
     deinit {
         pipeline.removeMessageHandler()
         streams.end(.stopped)
-        // The last reference may go on a streaming thread, which must never stop its own element.
+        // A streaming thread may release the last reference, and must never stop its own element.
         padCompletion.end()
         control.async { [pipeline, stock, outputFiles, mediaRange] in
             stock.willStop()
@@ -101,17 +108,19 @@ public final class Graph: Sendable {
 
     // MARK: Running
 
-    /// Starts the graph. Returns when it is PLAYING; throws what an element posted when it can't be.
+    /// Starts the graph and returns when it is PLAYING.
     ///
-    /// `GraphError.stopped` when it was stopped, or the task cancelled, before that.
+    /// A graph that isn't live is PLAYING when every sink has received its first buffer. Cancelling the task stops the
+    /// graph.
     ///
-    /// A graph that isn't live is PLAYING when every sink has had its first buffer. Cancelling the task stops it.
+    /// Throws `GraphError.failed` with the error that an element posted, `GraphError.stopped` if the graph was stopped
+    /// or the task cancelled before PLAYING, and `GraphError.wrongUsage` if the graph is already running.
     public func start() async throws(GraphError) { _ = try await startRun() }
 
-    /// Gives the run's number.
+    /// Starts the graph and returns the run's number.
     private func startRun() async throws(GraphError) -> Int {
         guard let generation = state.withLock({ $0.begin() }) else {
-            throw .wrongUsage("the graph runs already; stop it before it is started again")
+            throw .wrongUsage("the graph is already running; stop it before starting it again")
         }
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -126,7 +135,7 @@ public final class Graph: Sendable {
         }
         guard case .ended(let end) = outcome else { return generation }
         switch end {
-        // So short a stream has been played whole: `waitUntilEnd` says so.
+        // The stream was so short that it has already ended; `waitUntilEnd` reports that.
         case .endOfStream: return generation
         case .stopped:
             await stop(generation)
@@ -137,9 +146,9 @@ public final class Graph: Sendable {
         }
     }
 
-    /// On the control queue.
+    /// Takes the graph to PLAYING. Called on the control queue.
     private func play(_ run: Int) {
-        // Stopped, and put to NULL, before it came to this.
+        // The run may have been stopped, and the pipeline set to NULL, before this block ran.
         guard state.withLock({ $0.isStarting(run) }) else { return }
         guard stock.willStart(pipeline) else { return }
         outputFiles.open(in: pipeline)
@@ -148,41 +157,42 @@ public final class Graph: Sendable {
         mediaRange.begin(in: pipeline) { [weak self] in self?.enqueue($0) }
         padCompletion.begin(in: pipeline) { [weak self] in self?.isStarting == true }
         if screens.begin(in: pipeline) {
-            // A window that was asked for is there, or nothing is captured.
+            // Fails if a window named in the description doesn't exist, rather than capturing something else.
             guard pipeline.setState(.ready) != .failure, screens.choose() else {
                 return finish(.failed(.unexplained(pipeline, "the graph can't start")))
             }
         }
-        // A live graph needs no preroll: it runs once its sources do, even when a sink still waits for its first buffer.
+        // A live graph needs no preroll: it runs as soon as its sources do, even while a sink waits for its first
+        // buffer.
         let hold = screens.holdServer(of: pipeline)
         let paused = pipeline.setState(.paused)
         screens.release(hold)
         let isLive = paused == .noPreroll
-        // What failed isn't tried twice.
         let hasFailed = paused == .failure || !screens.confirm()
-        // Otherwise when every sink has its first buffer.
+        // With `.async`, ASYNC_DONE allows writing: that is when every sink has its first buffer.
         if !hasFailed, paused != .async { outputFiles.allowWriting() }
         let result = hasFailed ? StateChangeResult.failure : pipeline.setState(.playing)
         if result != .failure, isLive {
             playsAlone.store(true, ordering: .releasing)
-            // Which had theirs before that.
+            // The sinks that received their first buffer before the line above; `handle` starts the others.
             for sink in pipeline.prerolledSinks { letPlay(sink) }
         }
         if result != .failure, !stock.startSend() { return }
         switch result {
         case .failure:
-            // The element's own error came first, if it posted one.
+            // If an element posted an error, that error has already ended the graph, and this one is ignored.
             finish(.failed(.unexplained(pipeline, "the graph can't start")))
         case .async where !isLive: break
         case .success, .noPreroll, .async: started()
         }
     }
 
-    /// Each on a thread of its own: what a device's sink does may take any time.
+    /// Takes one sink to PLAYING, on a queue of its own, because a device's sink may take any amount of time to change
+    /// state.
     private func letPlay(_ sink: Element) {
         DispatchQueue(label: "mediagraph.sink").async { [weak self, pipeline] in
             pipeline.letPlay(sink)
-            // Another sink may have changed the latency meanwhile.
+            // Another sink may have changed the latency in the meantime.
             self?.recalculateLatency()
         }
     }
@@ -194,16 +204,17 @@ public final class Graph: Sendable {
         state.withLock { $0.started() }?.resumeAll(.started)
     }
 
-    /// Waits for the end of the graph: returns at end-of-stream or when it was stopped, throws an element's error.
+    /// Waits until the graph has reached end-of-stream or has been stopped.
     ///
-    /// Cancelling the task ends the waiting with `GraphError.stopped`, and leaves the graph running.
+    /// Cancelling the task leaves the graph running. Throws `GraphError.failed` with the error that an element posted,
+    /// and `GraphError.stopped` if the task is cancelled.
     public func waitUntilEnd() async throws(GraphError) -> GraphEnd {
         let end = try await waitUntilEnd(of: nil)
         if case .stopped = end, Task.isCancelled { throw .stopped }
         return end
     }
 
-    /// When the end has come, or the task is cancelled.
+    /// Waits until the run has ended or the task is cancelled. A `run` of `nil` means the current run.
     private func awaitEnd(of run: Int?) async -> GraphEnd {
         let waiter = state.withLock { $0.makeWaiter() }
         defer { state.withLock { $0.forget(waiter) } }
@@ -224,7 +235,9 @@ public final class Graph: Sendable {
         return end
     }
 
-    /// Starts, waits for the end, and stops. Cancelling the task stops it too.
+    /// Starts the graph, waits for its end, and stops it. Cancelling the task stops the graph too.
+    ///
+    /// Throws what ``start()`` and ``waitUntilEnd()`` throw, except `GraphError.stopped`.
     @discardableResult
     public func run() async throws(GraphError) -> GraphEnd {
         let run: Int
@@ -254,11 +267,13 @@ public final class Graph: Sendable {
         return try result.get()
     }
 
-    /// The task that runs it is cancelled.
+    /// Ends the run because its task was cancelled.
     private func cancel(_ run: Int) { if state.withLock({ $0.generation == run }) { finish(.stopped) } }
 
-    /// Ends the stream at the sources and waits until everything has arrived, files are finished and handlers done; after
-    /// the time limit it stops all the same, and the result says so.
+    /// Ends the stream at the sources, waits until all data has arrived, files are complete and handlers have finished,
+    /// and stops the graph.
+    ///
+    /// After `limit` the graph stops even if data is still on its way; the result is then ``GraphEnd/stopped``.
     @discardableResult
     public func finish(within limit: Duration = .seconds(5)) async -> GraphEnd {
         requestEndOfStream()
@@ -266,15 +281,18 @@ public final class Graph: Sendable {
             try await Task.sleep(for: limit)
             finish(.stopped)
         }
-        // A cancelled task waits all the same: for as long as the limit.
+        // In a task of its own, so that a cancelled caller waits too; `limit` bounds the wait.
         let end = await Task { await awaitEnd(of: nil) }.value
         timer.cancel()
         await stop()
         return end
     }
 
-    /// Stops at once. When it returns no handler is running and none will be called. From inside a handler use
-    /// ``requestStop()``: waiting there for the handler's own end could never return.
+    /// Stops the graph without waiting for data that is on its way. When this returns, no handler is running and none
+    /// will be called.
+    ///
+    /// Don't call this from inside a handler, where it would wait for that handler's own end and never return. Call
+    /// ``requestStop()`` there.
     public func stop() async {
         await stop(state.withLock { $0.generation })
     }
@@ -282,7 +300,7 @@ public final class Graph: Sendable {
     private func stop(_ run: Int) async {
         guard state.withLock({ $0.generation == run }) else { return }
         finish(.stopped)
-        // However it ended: whoever waits for a reader holds up the change of state.
+        // However the run ended: a streaming thread that waits for a reader of frames would block the state change.
         streams.end(.stopped)
         await withCheckedContinuation { continuation in
             control.async { [self] in
@@ -303,10 +321,12 @@ public final class Graph: Sendable {
         }
     }
 
-    /// Ends the graph without waiting; whoever runs it or waits for its end goes on. Any thread, inside handlers too.
+    /// Ends the graph and returns at once; ``run()`` and ``waitUntilEnd()`` then return. Callable from any thread, and
+    /// from inside handlers.
     public func requestStop() { finish(.stopped) }
 
-    /// Runs what changes the states of the graph's elements, which blocks, between two changes of its own.
+    /// Runs `body` on the control queue, between two state changes of the graph, and waits for it without blocking a
+    /// cooperative thread. For work that changes the states of elements.
     func onControlQueue(_ body: @escaping @Sendable () throws(MediaGraphError) -> Void) async throws(MediaGraphError) {
         let result = await withCheckedContinuation {
             (continuation: CheckedContinuation<Result<Void, MediaGraphError>, Never>) in
@@ -317,11 +337,13 @@ public final class Graph: Sendable {
 
     // MARK: Events
 
-    /// What happens from now on, up to `ended`. Any number of readers, each with all events; a slow reader loses the
-    /// oldest of more than 256.
+    /// The graph's events from now on. The stream ends after ``GraphEvent/ended(_:)``.
+    ///
+    /// Any number of tasks may read events; each access makes a stream of its own that gets all events. A stream holds
+    /// 256 events for a slow reader, and then drops the oldest.
     public var events: AsyncStream<GraphEvent> { readers.stream }
 
-    /// On the thread that posts, so it only takes notes.
+    /// Handles a bus message. Called on the thread that posts the message, so it must not block.
     private func handle(_ message: Message) {
         switch message.kind {
         case .endOfStream: if listener.withLock({ $0 })?.outlives(nil) != true { finish(.endOfStream) }
@@ -337,12 +359,12 @@ public final class Graph: Sendable {
                 message.source?.postError(.notNegotiated, conflict)
                 break
             }
-            // In this order: the end of the branch may be the end of the graph, after which nothing is told.
+            // In this order: ending the branch may end the graph, after which no event is delivered.
             if state.withLock({ $0.record(missing) }) { tell(.missingStream(missing)) }
             pipeline.endBranch(of: missing)
         case .asyncDone: if message.sourceName == pipeline.name { outputFiles.allowWriting() }
         case .latency: recalculateLatency()
-        // What a flush has taken out of PLAYING goes back by itself.
+        // `old != .paused`: a sink that a flush took out of PLAYING returns to it by itself.
         case .stateChanged(let old, .paused) where old != .paused && message.sourceName != pipeline.name:
             guard playsAlone.load(ordering: .acquiring) else { break }
             if let sink = message.source, sink.isSink { letPlay(sink) }
@@ -350,13 +372,14 @@ public final class Graph: Sendable {
             tell(.stateChanged(new))
             if new == .playing {
                 dumpDotFile("playing")
-                // Behind `play`, which has its sources start sending once it is here.
+                // Queued after `play`, which makes stock sources start sending once the pipeline is PLAYING.
                 control.async { [weak self] in
                     if let self, pipeline.state == .playing { started() }
                 }
             }
         case .qualityOfService(let jitter, let processed, let dropped):
-            // A decoder tells of a picture that it can't decode in the same way, but that isn't late.
+            // Decoders post the same message for a picture that they can't decode. Such a picture isn't late: jitter <=
+            // 0.
             if let element = message.source, jitter > 0 { streamWatch.skips(in: element) }
             tell(
                 .qualityOfService(
@@ -367,27 +390,29 @@ public final class Graph: Sendable {
         }
     }
 
-    /// Asks the sources to end their streams, and returns at once; `waitUntilEnd` returns when everything has arrived.
-    /// Unlike ``finish(within:)`` it doesn't stop the graph then, so its counters can still be read.
+    /// Asks the sources to end their streams, and returns at once. ``waitUntilEnd()`` returns when all data has
+    /// arrived.
+    ///
+    /// Unlike ``finish(within:)``, this doesn't stop the graph afterwards, so its counters can still be read.
     public func requestEndOfStream() {
         state.withLock { $0.askToEnd() }
         control.async { [self] in
-            // A session that only waits for others has none, nor has a speaker that nobody is linked to.
+            // A session that reads nobody, or a speaker without inputs, has no source that could send EOS.
             guard !pipeline.sources.isEmpty else { return finish(.endOfStream) }
             let run = state.withLock { $0.generation }
             stock.endStream(of: pipeline) { [weak self] in self?.state.withLock { $0.isCurrent(run) } == true }
         }
     }
 
-    /// Writes the graph to `$GST_DEBUG_DUMP_DOT_DIR`, where that is set, before a stop that is asked for later.
+    /// Writes the graph to `$GST_DEBUG_DUMP_DOT_DIR` if that is set. Queued, so that a later stop doesn't overtake it.
     private func dumpDotFile(_ moment: String) {
         control.async { [pipeline] in pipeline.dumpDotFile("mediagraph.\(moment)") }
     }
 
-    /// Before it is started.
+    /// Sets the listener. Call this before the graph is started.
     func listen(_ new: Listener) { listener.withLock { $0 = new } }
 
-    /// On the queue on which changes of state happen.
+    /// Runs `body` later on the control queue, where state changes happen.
     func enqueue(_ body: @escaping @Sendable () -> Void) { control.async(execute: body) }
 
     private func tell(_ event: GraphEvent) {
@@ -395,7 +420,7 @@ public final class Graph: Sendable {
         readers.yield(event)
     }
 
-    /// The first end counts.
+    /// Ends the run, unless it has already ended.
     private func finish(_ end: GraphEnd) {
         guard let waiting = state.withLock({ $0.end(end) }) else { return }
         if case .failed(let failure) = end {
@@ -412,38 +437,5 @@ public final class Graph: Sendable {
         listener.withLock { $0 }?.hear(.ended(end))
         readers.yield(.ended(end))
         readers.finish()
-    }
-
-    // MARK: A look at it
-
-    /// After an error in negotiation: the two linked elements that have no format in common, with what each gives and takes,
-    /// or the device that takes none, where that can be told.
-    public var formatConflict: String? {
-        get async {
-            await withCheckedContinuation { continuation in
-                control.async { [self] in continuation.resume(returning: conflict.withLock { $0 }) }
-            }
-        }
-    }
-
-    /// The graph as Graphviz text.
-    public var dotGraph: String { pipeline.dotGraph }
-
-    /// How far it is in stream time, where an element knows.
-    public var position: ClockTime? { pipeline.position }
-    /// How long the graph's stream is; `nil` where that isn't known, as of live streams.
-    public var duration: ClockTime? { pipeline.duration }
-    /// The latency that its live elements add up to; `nil` when it isn't live.
-    public var latency: ClockTime? { pipeline.latency.flatMap { $0.live ? $0.minimum : nil } }
-}
-
-extension Graph {
-    /// What a graph is part of. A structure: a bare closure read from behind a lock comes back wrapped once more.
-    struct Listener: Sendable {
-        /// Hears each event on the thread that posts it. It must be quick and must not block.
-        var hear: @Sendable (GraphEvent) -> Void
-        /// Whether the graph goes on without what this element gives, which has failed; of `nil`: without all of its sources,
-        /// which have ended. On the thread that posts.
-        var outlives: @Sendable (Element?) -> Bool = { _ in false }
     }
 }

@@ -1,24 +1,27 @@
+import Dispatch
 import GStreamer
 import MediaGraphDescription
 import MediaGraphDevices
 import MediaGraphElements
 
 extension Graph {
-    /// Every problem of a description that can be found without running it, with what the nodes know of their own
-    /// properties and handlers; errors and warnings, in the order of the text.
+    /// Returns every error and warning that can be found in a description without running it, in the order of the text.
+    /// Includes the nodes' own checks of their properties and handlers.
     ///
-    /// - Parameter isMadeNext: whether a graph is made of it next. Then files that aren't there are left to the run, a
-    ///   description without problems isn't parsed here too, and the elements that it doesn't name are called what
-    ///   GStreamer's users expect: `videosource0`.
-    /// - Parameter isComplete: whether nobody links anything to it later, as a program may; then elements that the text
-    ///   leaves unlinked are told.
+    /// - Parameters:
+    ///   - description: The description to check.
+    ///   - isMadeNext: Whether a graph is made from the description next. If so, missing files are left for the run to
+    ///     report, and a description without problems isn't parsed here as well, so that its unnamed elements get the
+    ///     names that GStreamer's users expect, such as `videosource0`.
+    ///   - isComplete: Whether the program links nothing to the graph later. If so, elements left unlinked are
+    ///     reported.
     public static func diagnose(
         _ description: ResolvedDescription, isMadeNext: Bool = false, isComplete: Bool = true
     ) throws(GraphError) -> [Diagnostic] {
         try diagnose(description, isMadeNext: isMadeNext, isComplete: isComplete, besides: [])
     }
 
-    /// The same for a description with values for its variables.
+    /// Returns every error and warning that can be found in a description with these values for its variables.
     public static func diagnose(
         _ description: Description, variables: [String: String] = [:], isMadeNext: Bool = false,
         isComplete: Bool = true
@@ -26,7 +29,7 @@ extension Graph {
         try diagnose(description.resolved(with: variables), isMadeNext: isMadeNext, isComplete: isComplete)
     }
 
-    /// - Parameter files: those that the program uses itself.
+    /// - Parameter files: The files that the program itself uses.
     package static func diagnose(
         _ description: ResolvedDescription, isMadeNext: Bool = false, isComplete: Bool = true, besides files: [FileUse]
     ) throws(GraphError) -> [Diagnostic] {
@@ -35,17 +38,29 @@ extension Graph {
         if isMadeNext {
             let found = description.diagnose(additionalChecks: checks, parses: false, isComplete: isComplete)
             if found.allSatisfy({ $0.severity != .error }) { return found }
-            // What templates can't tell, GStreamer's own parser has the last word on.
+            // Pad templates can't show whether each reported problem is real. The full check below lets GStreamer's
+            // parser decide.
         }
         return description.diagnose(additionalChecks: checks, isComplete: isComplete)
     }
 }
 
 extension Graph {
-    /// Two linked elements that have no format in common as things stand, with what each side gives and takes, or a device
-    /// that takes none; `nil` when every link has one. After a failed negotiation it says where it failed, which the error
-    /// itself doesn't: that is posted by the source, wherever it was. To be asked before the pipeline is stopped, while pads
-    /// have their caps.
+    /// Why negotiation failed: two linked elements that have no format in common, with the formats of both, or a device
+    /// that accepts no format. `nil` if negotiation didn't fail or the cause isn't known.
+    public var formatConflict: String? {
+        get async {
+            await withCheckedContinuation { continuation in
+                control.async { [self] in continuation.resume(returning: conflict.withLock { $0 }) }
+            }
+        }
+    }
+
+    /// Two linked elements that currently have no format in common, with the formats of both, or a device that accepts
+    /// no format; `nil` if there is neither.
+    ///
+    /// After a failed negotiation this shows the link where it failed. The error message doesn't, because the source
+    /// posts it wherever the conflict is. Get this before the pipeline stops, while pads still have their caps.
     var currentFormatConflict: String? {
         let conflicts = pipeline.allElements.flatMap { element in
             element.pads.compactMap { pad -> String? in
@@ -56,19 +71,20 @@ extension Graph {
         return conflicts.last ?? absentSink
     }
 
-    /// What a link's sides give and take as things stand, where they have no format in common.
+    /// Describes the formats of both sides of a link that currently have none in common; `nil` if they have one.
     func formatConflict(from source: Pad, to sink: Pad) -> String? {
         guard let giver = source.parent, let taker = sink.parent else { return nil }
-        // Inside of a decoder that is one element in the description: what it takes follows from what it may give.
+        // Links inside one element of the description, such as decodebin, only reflect a conflict elsewhere.
         guard owner(of: giver) != owner(of: taker) else { return nil }
-        // Caps that were refused stay on the pad that sent them.
+        // Refused caps stay on the pad that sent them.
         let (given, taken) = (source.currentCaps ?? source.queryCaps(), sink.queryCaps())
-        // Upstream of the conflict, and downstream, a link's caps are just empty.
+        // Empty caps only mean that the conflict is further upstream or downstream.
         guard !given.isEmpty, !taken.isEmpty else { return nil }
         return FormatConflict(from: given, to: taken, filter: nil, labels: (label(giver), label(taker)))?.text
     }
 
-    /// As the description knows it: decoders make elements of their own, and a filter is written as its caps.
+    /// An element's name as the description's author knows it: the name of the element that contains it, such as a
+    /// decoder, or, for a caps filter, its caps.
     private func label(_ element: Element) -> String {
         let owner = owner(of: element)
         guard owner.factoryName == "capsfilter", let caps = try? owner.property("caps", as: Caps.self) else {
@@ -77,15 +93,16 @@ extension Graph {
         return "the filter \(FormatConflict.short(caps.description))"
     }
 
-    /// `pulsesink` has no error for a device that isn't there: it takes no format.
+    /// A message about a sink whose device probably doesn't exist. `pulsesink` posts no error for that; it accepts no
+    /// format.
     private var absentSink: String? {
         for element in pipeline.allElements where element.isSink {
             guard let device = DeviceFailure.name(of: element),
                 element.pads.contains(where: { $0.direction == .sink && $0.queryCaps().isEmpty })
             else { continue }
             return
-                "\(element.name): \(device) takes no format, as a device that isn't there does; `mediagraph devices` "
-                + "lists those that are"
+                "\(element.name): \(device) accepts no format, so it may not exist; `mediagraph devices` lists the available "
+                + "devices"
         }
         return nil
     }

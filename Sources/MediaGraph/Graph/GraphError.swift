@@ -4,26 +4,26 @@ import MediaGraphDescription
 import MediaGraphDevices
 import MediaGraphElements
 
-/// Why a graph can't be made, or how it ended.
+/// Why a graph can't be made, or why it failed.
 public enum GraphError: Error, Sendable {
-    /// The description doesn't hold; each problem has its place in the text.
+    /// The description has errors, each with its position in the text.
     case description(DescriptionError)
     /// The nodes couldn't be registered with GStreamer.
     case registration(RegistrationError)
-    /// No element has this name; `known` are the names there are.
+    /// No element has this name; `known` lists the names of the graph's elements.
     case noSuchNode(name: String, known: [String])
-    /// The element of this name is something else.
+    /// The element of this name is of another kind. `expected` and `actual` are factory names.
     case wrongKind(name: String, expected: String, actual: String)
     /// An element ended the graph with an error.
     case failed(ElementFailure)
-    /// It was stopped before it was PLAYING.
+    /// The graph was stopped, or the task cancelled.
     case stopped
-    /// The call doesn't fit the graph's state, such as starting it twice.
+    /// The call isn't allowed in the graph's state, such as starting it twice.
     case wrongUsage(String)
 }
 
 extension GraphError: CustomStringConvertible {
-    /// What happened, as the command line prints it.
+    /// The error as the command line prints it.
     public var description: String {
         switch self {
         case .description(let error): error.description
@@ -43,13 +43,13 @@ extension GraphError: CustomStringConvertible {
 public struct ElementFailure: Error, Sendable, CustomStringConvertible {
     /// The element's name.
     public let element: String
-    /// The element's factory; `nil` where the element has none.
+    /// The name of the element's factory; `nil` if the element has none.
     public let factory: String?
     /// The error that the element posted.
     public let error: GLibError
-    /// Details for developers.
+    /// The message's debug text, for developers.
     public let debug: String
-    /// Where one of MediaGraph's own nodes says it, or it is a device's: the error itself.
+    /// The typed error, if the failure comes from one of MediaGraph's nodes or from a device; otherwise `nil`.
     public let cause: MediaGraphError?
 
     init(_ message: Message, _ report: Message.Report) {
@@ -68,7 +68,8 @@ public struct ElementFailure: Error, Sendable, CustomStringConvertible {
         self.cause = cause ?? device
     }
 
-    /// What the error is about, where its text doesn't say so: ` (reading notes.txt)`.
+    /// The files that the error is about, in parentheses, if its text doesn't name them: ` (reading notes.txt)`. Empty
+    /// otherwise.
     private static func places(of message: Message, _ error: GLibError, _ debug: String) -> String {
         // GST_RESOURCE_ERROR_NOT_FOUND
         if error.domain == "gst-resource-error-quark", error.code == 3, let element = message.source, !element.isSink,
@@ -95,13 +96,14 @@ public struct ElementFailure: Error, Sendable, CustomStringConvertible {
         return " (reading \(places.joined(separator: ", "))\(hint))"
     }
 
-    /// The last line of the debug text: what GStreamer's elements put their own detail in.
+    /// The debug text without its first line, which is a source location; elements write their own detail after it.
+    /// Empty if the detail says nothing beyond the error.
     public var detail: String {
         let lines = debug.split(whereSeparator: \.isNewline).dropFirst()
         return PlainMessage.isUninformative(lines.last) ? "" : lines.joined(separator: "\n")
     }
 
-    /// The element, its factory and the error.
+    /// The element, its factory, the error and its detail.
     public var description: String {
         let source = factory.map { element.hasPrefix($0) ? element : "\(element) (\($0))" } ?? element
         let text =
@@ -111,7 +113,7 @@ public struct ElementFailure: Error, Sendable, CustomStringConvertible {
 }
 
 extension ElementFailure {
-    /// For a refusal that no element explained.
+    /// A failure of the pipeline for which no element posted an error.
     static func unexplained(_ pipeline: Pipeline, _ text: String) -> ElementFailure {
         ElementFailure(
             element: pipeline.name, factory: nil, error: GLibError(domain: "mediagraph", code: 0, message: text),
@@ -124,5 +126,31 @@ extension ElementFailure {
         self.error = error
         self.debug = debug
         cause = nil
+    }
+}
+
+extension MediaGraphError {
+    /// The error of `subject`, such as a session, whose graph couldn't start.
+    init(_ error: GraphError, _ subject: String) {
+        switch error {
+        case .failed(let failure):
+            self = failure.cause ?? MediaGraphError(Code(failure.error), Detail(subject, actual: "\(failure)"))
+        case .stopped: self = .notInSession(Detail(subject, actual: "was stopped before it started"))
+        case .wrongUsage(let text): self = .wrongUsage(Detail(subject, actual: text))
+        default: self = .internalError(Detail(subject, actual: "\(error)"))
+        }
+    }
+}
+
+extension MediaGraphError.Code {
+    /// The code that corresponds to a stock element's error.
+    fileprivate init(_ error: GLibError) {
+        switch ElementProblem(error) {
+        case .notFound, .openRead, .openWrite, .openReadWrite: self = .noDevice
+        case .busy: self = .deviceBusy
+        case .notAuthorized: self = .notPermitted
+        case .notNegotiated, .wrongFormat: self = .unsupported
+        default: self = .processingFailed
+        }
     }
 }

@@ -4,7 +4,7 @@ import MediaGraphElements
 import MediaGraphSession
 
 extension GraphEvent {
-    /// What an element message tells.
+    /// Makes the event that an element message stands for. Messages of other elements become ``element(name:_:)``.
     init(_ structure: Structure, of element: String) {
         self =
             switch structure.name {

@@ -1,36 +1,41 @@
 import GStreamer
 
-/// What a graph tells while it runs.
+/// An event that a graph reports while it runs.
 public enum GraphEvent: Sendable {
+    /// The pipeline has changed its state.
     case stateChanged(State)
-    /// A pipe's sender started or stopped.
+    /// The source that sends to this pipe has started or stopped.
     case streamStatus(node: String, isOn: Bool)
     /// The frames of an `alphachannel` carry alpha from now on, or no longer do.
     case alphaChannel(node: String, isEnabled: Bool)
-    /// Another user came into a session's room, or was there when the session came.
+    /// Another user has joined a session's room, or was in it when the session joined.
     case userJoined(node: String, user: String)
+    /// Another user has left a session's room.
     case userLeft(node: String, user: String)
-    /// A stream of a user in the session's room, its own too, started or stopped being sent. `kind` is video, videoaux,
-    /// audio, share or shareaudio.
+    /// A user in a session's room has started or stopped sending a stream. This includes the session's own user. `kind`
+    /// is `video`, `videoaux`, `audio`, `share` or `shareaudio`.
     case userStream(node: String, user: String, kind: String, isOn: Bool)
-    /// A user's `video`, `videoaux` or `audio` stream that the graph reads is on but has sent nothing for 2 s, or for three
-    /// frame durations if that is longer (at a variable rate, three times the longest interval so far). The user's program
-    /// may be hanging. With `isStalled` false, the stream has resumed.
+    /// A user's `video`, `videoaux` or `audio` stream that the graph reads is on but has sent nothing for 2 s, or for
+    /// three frame durations if that is longer (at a variable rate, three times the longest interval so far). The
+    /// user's program may be hanging. With `isStalled` false, the stream has resumed.
     case userStalled(node: String, user: String, kind: String, isStalled: Bool)
-    /// What the session's own user shares isn't sent while another user's share is on: one shares at a time. Once for each
-    /// time; it goes out by itself when the other has stopped.
+    /// The share of the session's own user isn't sent while another user shares, because a room has one share at a
+    /// time. It is sent automatically when the other share ends. Reported once for each wait.
     case shareRefused(node: String, user: String, kind: String, reason: String)
-    /// Which of a device's formats a `devicesource` has picked.
+    /// A `devicesource` has chosen one of its device's formats.
     case deviceFormat(node: String, device: String, format: String)
-    /// A device has gone, and the graph goes on without it. `at` is the running time up to which it gave data.
+    /// A device has been lost, and the graph continues without it. `at` is the running time at which its data ends.
     case deviceLost(node: String, device: String, at: ClockTime, reason: String)
-    /// It is back; what lies between the two running times is missing.
+    /// A lost device is back. Its data between the two running times is missing.
     case deviceBack(node: String, device: String, lostAt: ClockTime, backAt: ClockTime)
-    /// The input lacks a stream that a branch waits for; the branch ends with nothing in it.
+    /// The input lacks a stream that a branch needs; the branch ends empty.
     case missingStream(MissingStream)
+    /// An element posted a warning.
     case warning(ElementFailure)
-    /// A late buffer, as an element reported it.
+    /// An element reported a buffer that was late, or that it couldn't decode. `jitter` is in nanoseconds; `processed`
+    /// and `dropped` count in the element's own unit.
     case qualityOfService(element: String, jitter: Int64, processed: UInt64, dropped: UInt64)
+    /// An element is buffering and has filled this percentage of its buffer.
     case buffering(percent: Int)
     /// Any other element message.
     case element(name: String, Structure)
@@ -40,9 +45,10 @@ public enum GraphEvent: Sendable {
 
 /// How a graph ended.
 public enum GraphEnd: Sendable {
-    /// Every sink has had end-of-stream.
+    /// Every sink has received end-of-stream.
     case endOfStream
-    /// It was stopped before.
+    /// The graph was stopped before end-of-stream.
     case stopped
+    /// An element failed.
     case failed(ElementFailure)
 }

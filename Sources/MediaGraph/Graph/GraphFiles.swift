@@ -1,11 +1,14 @@
 import Dispatch
 import GStreamer
+import MediaGraphCore
+import MediaGraphElements
 
 extension Graph {
-    /// Behind an error in one branch: has what flows in the others end, so that the files there are finished, and gives the
-    /// paths of those that aren't within `limit`: their muxers haven't written what belongs at the end, or at the front.
+    /// Ends the other branches after an error in one branch, so that their files are completed. Waits at most `limit`
+    /// and returns the paths of the files that aren't complete: their muxers haven't written the end, or the header, of
+    /// the file.
     ///
-    /// Before the graph is stopped. Empty for a graph that writes no files, at once.
+    /// Call this before the graph is stopped. Returns at once if the graph writes no files.
     public func finishFiles(within limit: Duration) async -> [String] {
         guard !unfinishedFiles.isEmpty else { return [] }
         requestEndOfStream()
@@ -17,12 +20,13 @@ extension Graph {
         return unfinishedFiles
     }
 
-    /// Writes what the `filesink`s have buffered, up to 64 KiB each, when the process is about to exit with a graph that doesn't
-    /// stop. Blocks for at most `limit`. The files aren't finished: their muxers aren't asked.
+    /// Writes the data that the `filesink`s have buffered, up to 64 KiB each. For a process that is about to exit
+    /// although its graph doesn't stop. Blocks for at most `limit`. The files stay incomplete, because their muxers
+    /// aren't involved.
     package func flushFiles(within limit: DispatchTimeInterval) {
         let flushes = DispatchGroup()
         for sink in unfinishedSinks {
-            // Behind end-of-stream a sink that doesn't play yet would wait, after it has written.
+            // A sink that isn't PLAYING writes its data on EOS and then blocks, hence the queue.
             DispatchQueue(label: "mediagraph.flush").async(group: flushes) {
                 _ = sink.staticPad("sink")?.trySendEndOfStream()
             }
@@ -30,14 +34,14 @@ extension Graph {
         _ = flushes.wait(timeout: .now() + limit)
     }
 
-    /// Whether a `filesink` received no data, so that its file doesn't exist or is an older one.
+    /// Whether a `filesink` has received no data, so that its file doesn't exist or is from an earlier run.
     package var hasUnwrittenFile: Bool {
         pipeline.allElements.contains {
             $0.factoryName == "filesink" && !isPartOfNode($0) && streamWatch.count(of: $0) == 0
         }
     }
 
-    /// The paths of what `filesink`s write that hasn't ended.
+    /// The paths of the files of `filesink`s that haven't received EOS.
     package var unfinishedFiles: [String] {
         unfinishedSinks.compactMap { try? $0.property("location", as: String.self) }
     }
@@ -49,15 +53,36 @@ extension Graph {
     }
 }
 
+extension Graph {
+    /// Explains why a property mustn't be set in a running graph: with this value the element would write a file that
+    /// the graph reads, or that another element writes. `nil` if it may be set.
+    package func fileConflict(setting property: String, of element: Element, to value: String) -> String? {
+        let uses = FileUse.all(of: element, setting: property, to: value).filter { $0.access == .writes }
+        guard !uses.isEmpty else { return nil }
+        // Elements inside the same bin may use the bin's file.
+        let others = pipeline.allElements.filter { other in
+            other != element && !other.ancestors.contains(element) && !element.ancestors.contains(other)
+        }.flatMap { FileUse.all(of: $0) }
+        for use in uses {
+            guard let name = FileName(use.path, style: use.style) else { continue }
+            let other = others.first { FileName($0.path, style: $0.style)?.overlaps(name) == true }
+            guard let other else { continue }
+            return
+                "\(use.user) would write \(use.name), which \(other.user) \(other.access == .reads ? "reads" : "writes"); name another file"
+        }
+        return nil
+    }
+}
+
 extension Element {
-    /// What the sources upstream of this element read, as they name it.
+    /// The files and URIs that the sources upstream of this element read, as their properties name them.
     var inputPlaces: [String] {
         upstreamSources.flatMap { source in
             ["location", "uri"].compactMap { try? source.property($0, as: String.self) }
         }
     }
 
-    /// Whether a source upstream was asked to end after some buffers.
+    /// Whether a source upstream has a limit on its number of buffers (`num-buffers`).
     var hasLimitedInput: Bool {
         upstreamSources.contains { ((try? $0.property("num-buffers", as: Int32.self)) ?? -1) >= 0 }
     }

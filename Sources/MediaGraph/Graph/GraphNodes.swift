@@ -3,11 +3,13 @@ import GStreamer
 import MediaGraphCore
 import MediaGraphElements
 
-/// A node of a graph as Swift sees it. It keeps its graph alive.
+/// A handle on one node of a graph. It keeps the graph alive.
 public protocol GraphNode: Sendable {
+    /// The graph that the node belongs to.
     var graph: Graph { get }
+    /// The node's element.
     var element: Element { get }
-    /// What the node has counted since it left READY.
+    /// The node's counters since it left READY.
     var statistics: NodeCounts { get }
 }
 
@@ -15,15 +17,19 @@ extension GraphNode {
     /// The element's name in its graph.
     public var name: String { element.name }
 
-    /// What the node has counted since it left READY.
+    /// The node's counters since it left READY.
     public var statistics: NodeCounts { NodeCounts(element) ?? NodeCounts() }
 
-    /// Sets a property; throws when the node refuses (locked while running, out of range).
+    /// Sets a property of the node.
+    ///
+    /// Throws if the node refuses the value, because it is out of range or the property can't change while the graph
+    /// runs.
     public func set<T: ValueConvertible>(_ property: String, to value: T) throws(PropertyError) {
         try element.setProperty(property, to: value)
     }
 
-    /// Sets a property from text, as a description would.
+    /// Sets a property from text, as a description does. Throws as the other `set` does, and if the text can't be
+    /// parsed.
     public func set(_ property: String, parsing text: String) throws(PropertyError) {
         try element.setProperty(property, parsing: text)
     }
@@ -31,34 +37,36 @@ extension GraphNode {
 
 /// A node's counters at one moment.
 public struct NodeCounts: Sendable, Hashable {
-    /// Frames that went through or were delivered.
+    /// Frames that passed through the node or were delivered.
     public var frames: UInt64 = 0
-    /// Frames lost to a full queue or by verdict.
+    /// Frames dropped because a queue was full or a handler's verdict was to drop them.
     public var dropped: UInt64 = 0
-    /// Frames that a sender was told are refused.
+    /// Frames that were refused, of which the sender was told.
     public var refused: UInt64 = 0
-    /// Frames at which the handler failed, where `on-error` let the graph go on.
+    /// Frames for which the handler failed while `on-error` let the graph continue.
     public var failed: UInt64 = 0
     /// Frames for which the handler took longer than `max-time`.
     public var late: UInt64 = 0
-    /// Time spent in the handler, in all.
+    /// Total time spent in the handler.
     public var handlerTime: ClockTime = .zero
-    /// How long after its running time the last frame was delivered, nanoseconds.
+    /// How long after its running time the last frame was delivered, in nanoseconds.
     public var lateness: Int64 = 0
-    /// Silence that went out where a microphone's sound didn't come, or came late by its clock (`drift=skew`).
+    /// Silence that a microphone node sent because its source's audio was missing, or late by the source's clock
+    /// (`drift=skew`).
     public var silence: ClockTime = .zero
-    /// Sound that a microphone left out because its source's clock ran ahead (`drift=skew`).
+    /// Audio that a microphone node left out because its source's clock ran ahead (`drift=skew`).
     public var skipped: ClockTime = .zero
 
-    /// Samples, of each channel, that came too late for a speaker's live mix: lost to it, and heard one-way.
+    /// Samples per channel that arrived too late for a speaker's live mix. They are missing from the mix, but are
+    /// delivered in the user's one-way stream.
     public var lateSamples: UInt64 = 0
 
     init() {}
 
-    /// Nothing counted yet.
+    /// All counters at zero.
     public static let none = NodeCounts()
 
-    /// `nil` when the element has no `stats` of ours.
+    /// Reads the counters of an element; `nil` if the element isn't one of MediaGraph's nodes with a `stats` property.
     public init?(_ element: Element) {
         guard let stats = try? element.property("stats", as: Structure.self), stats.name == NodeStatistics.name else {
             return nil
@@ -80,7 +88,7 @@ public struct NodeCounts: Sendable, Hashable {
     }
 }
 
-/// A `videosource` of a graph, or a stock `appsrc` that is used as one.
+/// A `videosource` of a graph, or a stock `appsrc` used as one.
 public struct VideoSourceNode: GraphNode {
     /// The graph that the node belongs to.
     public let graph: Graph
@@ -88,18 +96,18 @@ public struct VideoSourceNode: GraphNode {
     public let element: Element
     var stock: StockSource? = nil
 
-    /// What the node has counted since it left READY.
+    /// The node's counters since it left READY.
     public var statistics: NodeCounts {
         stock.map { NodeCounts($0.statistics) } ?? NodeCounts(element) ?? .none
     }
 
-    /// Gives the node its source, before the graph is started. The node holds it.
+    /// Attaches the node's source. Call this before the graph is started. The node keeps a strong reference to it.
     public func attach(_ source: some VideoSource) throws(MediaGraphError) {
         try NodeVTable.attach(source, to: element)
     }
 
-    /// Leaves the node without a source, while the graph doesn't run: the one that was attached, or that `handler=` names,
-    /// goes, and `handler` and `options` read empty.
+    /// Removes the node's source, whether it was attached or named by `handler=`. The properties `handler` and
+    /// `options` are empty afterwards. Call this while the graph isn't running.
     public func detach() throws(MediaGraphError) { try NodeVTable.detach(MGVideoSource.self, from: element) }
 }
 
@@ -110,20 +118,22 @@ public struct PreprocessorNode: GraphNode {
     /// The node's element.
     public let element: Element
 
-    /// Gives the node its handler, at any time: it takes the place of the old one between two frames, and stays for the next
-    /// runs. The one that `handler=` names goes too: `handler` and `options` read empty from then on.
+    /// Attaches the node's handler, at any time.
     ///
-    /// Throws `unsupported`, and leaves the old one in place, when the graph runs and upstream and downstream can't agree on
-    /// a format that the new one takes. When they can, but it isn't the one that flows, the old one goes on until they do.
+    /// While the graph runs, the new handler replaces the old one between two frames. It stays attached for later runs.
+    /// It also replaces a handler named by `handler=`; the properties `handler` and `options` are empty afterwards.
+    ///
+    /// If the new handler needs a format other than the current one, the old handler processes frames until upstream
+    /// and downstream have agreed on that format. Throws `unsupported`, and keeps the old handler, if they can't agree.
     public func attach(_ processor: consuming sending some VideoProcessor) throws(MediaGraphError) {
         try NodeVTable.attach(processor, to: element)
     }
 
-    /// Leaves the node without a handler, whether it was attached or `handler=` names it: from the next frame on it touches
-    /// nothing, in the next run neither, and `handler` and `options` read empty.
+    /// Removes the node's handler, whether it was attached or named by `handler=`. From the next frame on, frames pass
+    /// unchanged, in later runs too. The properties `handler` and `options` are empty afterwards.
     public func detach() throws(MediaGraphError) { try NodeVTable.detach(MGVideoProcessor.self, from: element) }
 
-    /// Gives the node a closure as its handler, which edits each frame in place on the streaming thread.
+    /// Attaches a closure as the node's handler. It edits each frame in place, on the streaming thread.
     public func process(_ body: @escaping @Sendable (inout VideoFrame) throws -> Verdict) throws(MediaGraphError) {
         try attach(ClosureProcessor(body: body))
     }
@@ -134,7 +144,7 @@ private struct ClosureProcessor: VideoProcessor {
     func process(_ frame: inout VideoFrame) throws -> Verdict { try body(&frame) }
 }
 
-/// A `rawdatapipe` of a graph, or a stock `appsink` that is used as one.
+/// A `rawdatapipe` of a graph, or a stock `appsink` used as one.
 public struct RawDataPipeNode: GraphNode {
     /// The graph that the node belongs to.
     public let graph: Graph
@@ -142,26 +152,28 @@ public struct RawDataPipeNode: GraphNode {
     public let element: Element
     var stock: StockPipe? = nil
 
-    /// What the node has counted since it left READY.
+    /// The node's counters since it left READY.
     public var statistics: NodeCounts {
         stock.map { NodeCounts($0.statistics) } ?? NodeCounts(element) ?? .none
     }
 
-    /// Gives the pipe its handler, before the graph is started.
+    /// Attaches the pipe's handler. Call this before the graph is started.
     public func attach(_ consumer: consuming sending some VideoConsumer) throws(MediaGraphError) {
         try NodeVTable.attach(consumer, memoryMode: nil, to: element)
     }
 
-    /// Leaves the pipe without a handler, while the graph doesn't run: the one that was attached, or that `handler=` names,
-    /// goes, and `handler` and `options` read empty. Delegates stay.
+    /// Removes the pipe's handler, whether it was attached or named by `handler=`. The properties `handler` and
+    /// `options` are empty afterwards. Delegates stay subscribed. Call this while the graph isn't running.
     public func detach() throws(MediaGraphError) { try NodeVTable.detach(MGVideoConsumer.self, from: element) }
 
-    /// Gives the pipe a closure that borrows each frame (`memory-mode=stack`). Its thread is `backpressure`'s to say.
+    /// Attaches a closure that borrows each frame (`memory-mode=stack`). The pipe's `backpressure` decides on which
+    /// thread it is called. Call this before the graph is started.
     public func receive(_ body: @escaping @Sendable (borrowing VideoFrame) throws -> Void) throws(MediaGraphError) {
         try NodeVTable.attach(ClosureConsumer(body: body), memoryMode: .stack, to: element)
     }
 
-    /// Gives a pipe with `buffer-type=native` a closure that borrows each frame in the memory that it came in.
+    /// Attaches a closure that borrows each frame in the memory in which it arrived. The pipe must have
+    /// `buffer-type=native`. Call this before the graph is started.
     public func receiveNative(
         _ body: @escaping @Sendable (borrowing NativeVideoFrame) throws -> Void
     ) throws(MediaGraphError) {
@@ -169,7 +181,8 @@ public struct RawDataPipeNode: GraphNode {
         try attach(NativeConsumer(body: body))
     }
 
-    /// Gives a pipe with `buffer-type=encoded` a closure that borrows each access unit.
+    /// Attaches a closure that borrows each access unit. The pipe must have `buffer-type=encoded`. Call this before the
+    /// graph is started.
     public func receiveEncoded(
         _ body: @escaping @Sendable (borrowing EncodedVideoFrame) throws -> Void
     ) throws(MediaGraphError) {
@@ -180,32 +193,49 @@ public struct RawDataPipeNode: GraphNode {
     private func checkBufferType(_ type: BufferType) throws(MediaGraphError) {
         guard stock != nil else { return }
         throw .unsupported(
-            .init("\(name)'s frames", expected: "a rawdatapipe with buffer-type=\(type.nick)", actual: "an appsink"))
+            .init(name, actual: "is an appsink; \(type.nick) frames need a rawdatapipe with buffer-type=\(type.nick)"))
     }
 
-    /// Sends the pipe's frames to `delegate`, at most `resolution` high, from the next one on; before the graph runs or while
-    /// it does. A pipe may have many delegates, each with its own resolution, and a delegate many pipes. The pipe holds it
-    /// weakly. Where a session scales for the pipe, frames that are under way when more is asked for are still smaller.
+    /// Sends the pipe's frames to `delegate`, from the next frame on, scaled down to the height of `resolution` if they
+    /// are higher. Call this before the graph is started or while it runs.
     ///
-    /// Throws, and then no frame comes: `alreadyInUse` for a delegate that is subscribed to this pipe, `invalidParameter`
-    /// where `memory-mode=heap` rules a borrowing delegate out.
+    /// A pipe may have many delegates, each with its own resolution, and a delegate may subscribe to many pipes. The
+    /// pipe keeps only a weak reference. If a session scales the frames before the pipe and the resolution grows,
+    /// frames already on their way still have the smaller size.
+    ///
+    /// Throws `alreadyInUse` if the delegate is already subscribed to this pipe, and `invalidParameter` if the pipe has
+    /// `memory-mode=heap` and the delegate borrows frames.
     public func subscribe(_ delegate: some RawDataDelegate, resolution: Resolution) throws(MediaGraphError) {
         try NodeVTable.subscribe(delegate, PipeIdentity(name: name), resolution, to: element)
     }
 
-    /// When it returns no callback is in flight and none will come. From inside a callback of this delegate it returns at
-    /// once, and none follows. Don't hold a lock that the callback takes. Throws `wrongUsage` for a delegate that isn't
-    /// subscribed.
+    /// Stops delivery to `delegate`. When this returns, no callback is running and none will follow.
+    ///
+    /// Waits for a running callback to return. Throws `wrongUsage` if the delegate isn't subscribed.
+    public func unsubscribe(_ delegate: some RawDataDelegate) async throws(MediaGraphError) {
+        let element = element
+        try await runBlocking { () throws(MediaGraphError) in try NodeVTable.unsubscribe(delegate, from: element) }
+    }
+
+    /// Stops delivery to `delegate`. When this returns, no callback is running and none will follow.
+    ///
+    /// Blocks until a running callback has returned, unless it is called from inside a callback of this delegate. Don't
+    /// hold a lock that the callback takes. Throws `wrongUsage` if the delegate isn't subscribed.
+    @available(*, noasync, message: "blocks while a callback runs; write `await` for the asynchronous form")
     public func unsubscribe(_ delegate: some RawDataDelegate) throws(MediaGraphError) {
         try NodeVTable.unsubscribe(delegate, from: element)
     }
 
-    /// The pipe's frames, owned (`memory-mode=heap`): each may be kept and sent to other tasks. One sequence a pipe, read
-    /// by one task. It holds up to the pipe's `max-frames`; then a live stream loses its oldest frames, counted in
-    /// `statistics.dropped`, and any other waits. It throws the graph's error, and ends when the graph does.
+    /// The pipe's frames as an asynchronous sequence. The frames are owned (`memory-mode=heap`): they may be kept and
+    /// sent to other tasks.
     ///
-    /// It also ends, for good, when the task that reads it is cancelled, or when nobody holds it any more: the graph goes on,
-    /// and the pipe's frames are lost and counted. To read again, stop the graph, ``detach()``, and ask for `frames` anew.
+    /// A pipe has one sequence, which one task reads. The sequence queues up to the pipe's `max-frames`. When the queue
+    /// is full, a live stream drops its oldest frames and counts them in `statistics.dropped`; any other stream waits.
+    /// The sequence ends with the graph, and throws the graph's error.
+    ///
+    /// The sequence also ends when the task that reads it is cancelled or its last reference is released. The graph
+    /// then continues and counts the pipe's frames as dropped. To read again, stop the graph, call ``detach()``, and
+    /// get `frames` again.
     public var frames: FrameSequence<OwnedVideoFrame> {
         get throws(MediaGraphError) {
             let channel = FrameChannel<OwnedVideoFrame>()
@@ -232,13 +262,16 @@ private struct EncodedConsumer: VideoConsumer {
 }
 
 extension Graph {
-    /// A `videosource`, or a stock `appsrc`: that keeps the properties of the description, but for `format`, which becomes
-    /// `time`, and `min-percent`, which becomes 0. Its pace is live where `is-live=true`, and else fast: then it is the
-    /// source's first frame that lets ``start()`` return. `leaky-type`, `block` and `max-buffers` are what `backpressure` and
-    /// `max-frames` are of a `videosource`; `caps` limits what may be sent; signals aren't emitted.
+    /// Returns the `videosource` or stock `appsrc` of that name.
     ///
-    /// Throws `wrongUsage` for an appsrc that is first looked up while the graph runs, whose `caps` aren't fixed, or that says
-    /// by its `stream-type` that it can seek.
+    /// An `appsrc` keeps the properties that the description sets, except `format`, which becomes `time`, and
+    /// `min-percent`, which becomes 0. With `is-live=true` it paces frames live; otherwise it sends them as fast as
+    /// possible, and ``start()`` returns after the source's first frame. Its `leaky-type`, `block` and `max-buffers`
+    /// take the place of `backpressure` and `max-frames` of a `videosource`. Its `caps` limit which formats may be
+    /// sent. It doesn't emit its signals.
+    ///
+    /// Throws `noSuchNode` or `wrongKind`, and `wrongUsage` for an `appsrc` that is first looked up while the graph
+    /// runs, whose `caps` aren't fixed, or whose `stream-type` says that it can seek.
     public func videoSource(_ name: String) throws(GraphError) -> VideoSourceNode {
         let element = try element(name)
         guard StockNodes.isSource(element) else {
@@ -249,17 +282,21 @@ extension Graph {
             stock: try stockNode { () throws(StockNodeError) in try stock.source(element) })
     }
 
-    /// The `preprocessor` of that name. Throws `noSuchNode` or `wrongKind`.
+    /// Returns the `preprocessor` of that name. Throws `noSuchNode` or `wrongKind`.
     public func preprocessor(_ name: String) throws(GraphError) -> PreprocessorNode {
         PreprocessorNode(graph: self, element: try node(name, "preprocessor"))
     }
 
-    /// A `rawdatapipe`, or a stock `appsink`: that keeps the properties of the description. Frames come in the format that the
-    /// stream has (what the nodes don't carry is made I420) and are scaled only for a delegate that asks for it. `sync` is
-    /// the appsink's; `drop=true` drops old frames, `max-buffers` alone blocks, and neither is what `backpressure=auto` is of
-    /// a `rawdatapipe`; the bound is `max-buffers`, or 2. Signals aren't emitted.
+    /// Returns the `rawdatapipe` or stock `appsink` of that name.
     ///
-    /// Throws `wrongUsage` for an appsink that is first looked up while the graph runs.
+    /// An `appsink` keeps the properties that the description sets, `sync` among them. Frames have the stream's own
+    /// format; formats that MediaGraph doesn't support are converted to I420. Frames are scaled only for a delegate
+    /// that asks for it. The queue holds `max-buffers` frames, or 2 if that isn't set. With `drop=true` a full queue
+    /// drops old frames, with only `max-buffers` set it blocks, and with neither it behaves as a `rawdatapipe` with
+    /// `backpressure=auto`. The `appsink` doesn't emit its signals.
+    ///
+    /// Throws `noSuchNode` or `wrongKind`, and `wrongUsage` for an `appsink` that is first looked up while the graph
+    /// runs.
     public func rawDataPipe(_ name: String) throws(GraphError) -> RawDataPipeNode {
         let element = try element(name)
         guard StockNodes.isPipe(element) else {
@@ -270,12 +307,12 @@ extension Graph {
         )
     }
 
-    /// The `frameobserver` of that name. Throws `noSuchNode` or `wrongKind`.
+    /// Returns the `frameobserver` of that name. Throws `noSuchNode` or `wrongKind`.
     public func frameObserver(_ name: String) throws(GraphError) -> FrameObserverNode {
         FrameObserverNode(graph: self, element: try node(name, "frameobserver"))
     }
 
-    /// Any element by its name.
+    /// Returns the element of that name, whether it is a node or a stock element. Throws `noSuchNode`.
     public func element(_ name: String) throws(GraphError) -> Element {
         guard let element = pipeline.element(named: name) else {
             throw .noSuchNode(name: name, known: pipeline.elements.map(\.name).sorted())
@@ -301,7 +338,7 @@ extension Graph {
         return element
     }
 
-    /// The nodes (not stock elements) with their counters, sources first.
+    /// The counters of all nodes, without stock elements, sources first.
     public var nodes: [(name: String, factory: String, counts: NodeCounts)] {
         pipeline.allElements.compactMap { element in
             guard let factory = element.factoryName, Nodes.factoryNames.contains(factory),

@@ -2,13 +2,14 @@ import GStreamer
 import MediaGraphCore
 import MediaGraphDevices
 
-/// What is to be known of a graph that doesn't start or doesn't stop.
+/// Diagnosis of a graph whose start or stop doesn't return.
 extension Graph {
-    /// From the call of `start` until the graph is PLAYING, or has ended.
+    /// Whether the graph has been started and hasn't reached PLAYING or its end yet.
     public var isStarting: Bool { state.withLock { $0.isStarting } }
 
-    /// The elements in which a change of state is going on at this moment, without the bins around them: a start or a stop
-    /// that doesn't return waits for one of these. Of what a `devicesource` opens only that is named. Any thread.
+    /// The elements that are changing state at this moment, without the bins around them. A start or stop that doesn't
+    /// return waits for one of these. A `devicesource` is listed instead of the elements inside it. Callable from any
+    /// thread.
     public var elementsChangingState: [(name: String, factory: String?)] {
         let changing = pipeline.allElements.filter(\.isChangingState)
         let deviceSources = changing.filter { $0.factoryName == NodeName.deviceSource }

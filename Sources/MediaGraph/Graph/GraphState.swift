@@ -1,4 +1,5 @@
-/// Who waits for what in a graph. A value; the graph locks.
+/// The phase of a graph's run, and the tasks that wait for its start or end. A pure value; the graph guards it with a
+/// lock.
 struct GraphState: Sendable {
     enum StartOutcome: Sendable {
         case started
@@ -13,7 +14,7 @@ struct GraphState: Sendable {
     typealias StartContinuation = CheckedContinuation<StartOutcome, Never>
     typealias EndContinuation = CheckedContinuation<GraphEnd, Never>
 
-    /// Those to wake, outside the lock.
+    /// The continuations to resume. The graph resumes them after releasing the lock.
     struct Waiting: Sendable {
         var start: [StartContinuation] = []
         var end: [(waiter: Int, continuation: EndContinuation)] = []
@@ -26,18 +27,18 @@ struct GraphState: Sendable {
     }
 
     private var phase = Phase.idle
-    /// Counts starts: a stop that was asked for in one run must not touch the next.
+    /// The number of the current run. Without it, a stop requested in one run could end the next.
     private(set) var generation = 0
-    /// The sources of this run were asked to end their streams.
+    /// Whether the sources were asked to end their streams in this run.
     private var isAskedToEnd = false
-    /// Of this run, those that have been reported. GStreamer may post a failed link twice.
+    /// The missing streams reported in this run. GStreamer may post a failed link twice.
     private var missingStreams: Set<MissingStream> = []
     private var waiting = Waiting()
     private var lastWaiter = 0
-    /// Waiters that were cancelled before they waited.
+    /// Waiters that were cancelled before they began to wait.
     private var cancelled: Set<Int> = []
 
-    /// The number of the run that begins; `nil` when one is going on.
+    /// Begins a run and returns its number; `nil` if a run hasn't been stopped yet.
     mutating func begin() -> Int? {
         guard case .idle = phase else { return nil }
         phase = .starting
@@ -47,7 +48,8 @@ struct GraphState: Sendable {
         return generation
     }
 
-    /// The outcome when it is known by now: a run that is over, or followed by another, was stopped.
+    /// Returns the outcome of the run's start if it is known, or stores the continuation and returns `nil`. A run that
+    /// is over, or that another run has followed, counts as stopped.
     mutating func awaitStart(of run: Int, _ continuation: StartContinuation) -> StartOutcome? {
         switch phase {
         case .ended(let end) where generation == run: return .ended(end)
@@ -59,7 +61,8 @@ struct GraphState: Sendable {
         }
     }
 
-    /// `run` is the one to wait for; `nil` for whichever is going on.
+    /// Returns the run's end if it is known, or stores the continuation and returns `nil`. A `run` of `nil` means the
+    /// current run.
     mutating func awaitEnd(of run: Int? = nil, _ waiter: Int, _ continuation: EndContinuation) -> GraphEnd? {
         guard cancelled.remove(waiter) == nil else { return .stopped }
         guard run == nil || run == generation else { return .stopped }
@@ -75,9 +78,10 @@ struct GraphState: Sendable {
     /// Records a missing stream. Returns false if it has already been reported in this run.
     mutating func record(_ missing: MissingStream) -> Bool { missingStreams.insert(missing).inserted }
 
+    /// Records that the sources are asked to end their streams.
     mutating func askToEnd() { isAskedToEnd = true }
 
-    /// All streams have ended, and nobody had asked for it. One that is missing ends its branch, and maybe the graph, early.
+    /// Whether all streams have ended by themselves, and none was missing: a missing stream may end the graph early.
     var hasPlayedWhole: Bool {
         if case .ended(.endOfStream) = phase { !isAskedToEnd && missingStreams.isEmpty } else { false }
     }
@@ -87,13 +91,13 @@ struct GraphState: Sendable {
     /// Whether this run hasn't been stopped yet.
     func isCurrent(_ run: Int) -> Bool { if case .idle = phase { false } else { generation == run } }
 
-    /// A number for someone who is going to wait for the end.
+    /// Returns a number for a task that is about to wait for the end.
     mutating func makeWaiter() -> Int {
         lastWaiter += 1
         return lastWaiter
     }
 
-    /// The waiter's task is cancelled, perhaps before it waits.
+    /// Returns the continuation of a waiter whose task is cancelled; `nil` if the task doesn't wait yet.
     mutating func cancel(_ waiter: Int) -> EndContinuation? {
         guard let index = waiting.end.firstIndex(where: { $0.waiter == waiter }) else {
             cancelled.insert(waiter)
@@ -102,12 +106,14 @@ struct GraphState: Sendable {
         return waiting.end.remove(at: index).continuation
     }
 
-    /// The waiter has its answer.
+    /// Forgets a waiter that has its answer.
     mutating func forget(_ waiter: Int) { cancelled.remove(waiter) }
 
-    /// Whether this run is still to be put to PLAYING.
+    /// Whether this run hasn't reached PLAYING or its end yet.
     func isStarting(_ run: Int) -> Bool { isStarting && generation == run }
 
+    /// Records that the graph is PLAYING. Returns the tasks that waited for the start; `nil` if the graph wasn't
+    /// starting.
     mutating func started() -> Waiting? {
         guard case .starting = phase else { return nil }
         phase = .running
@@ -115,7 +121,7 @@ struct GraphState: Sendable {
         return Waiting(start: waiting.start)
     }
 
-    /// Those who wait for it; `nil` when it doesn't run or has ended before.
+    /// Records the end of the run. Returns the tasks that wait; `nil` if the graph isn't running or has already ended.
     mutating func end(_ end: GraphEnd) -> Waiting? {
         switch phase {
         case .idle, .ended: return nil
@@ -126,6 +132,6 @@ struct GraphState: Sendable {
         return waiting
     }
 
-    /// The pipeline is in NULL: it may be started again.
-    mutating func stopped(_ asked: Int) { if generation == asked { phase = .idle } }
+    /// Records that the pipeline is in NULL, so that the graph may be started again.
+    mutating func stopped(_ run: Int) { if generation == run { phase = .idle } }
 }

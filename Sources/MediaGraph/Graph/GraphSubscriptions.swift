@@ -3,18 +3,18 @@ import MediaGraphCore
 import MediaGraphDescription
 import MediaGraphSession
 
-/// Whose streams a session of a graph reads, whether they are there or not.
+/// The users whose streams one session of a graph reads, whether or not they are in the room.
 public struct SessionSubscriptions: Sendable, Hashable {
-    /// The session's node.
+    /// The name of the session's node.
     public let node: String
-    /// The session's own user.
+    /// The name of the session's own user.
     public let user: String
-    /// In the order of their names, each once.
+    /// The names of the users that the session reads, sorted and without duplicates.
     public let users: [String]
 }
 
 extension Graph {
-    /// The sessions of the graph that read somebody, in the order of their names. Any thread.
+    /// The sessions of the graph that read other users' streams, sorted by node name. Callable from any thread.
     public var sessionSubscriptions: [SessionSubscriptions] {
         let factory = NodeName.mediaSession
         return pipeline.allElements.filter { $0.factoryName == factory }.compactMap { element in

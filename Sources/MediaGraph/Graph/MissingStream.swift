@@ -2,22 +2,23 @@ import Dispatch
 import GStreamer
 import MediaGraphDescription
 
-/// A stream that a link needs and the input lacks, such as the sound of a silent film. The branch behind the link ends empty; the
-/// rest of the graph goes on.
+/// A stream that a link needs and the input lacks, such as audio in a file that has only video. The branch behind the
+/// link ends empty; the rest of the graph continues.
 public struct MissingStream: Sendable, Hashable, CustomStringConvertible {
     /// The element that should provide the stream, such as a demuxer.
     public let source: String
     /// The element that should receive it.
     public let sink: String
-    /// What happened: `there is no audio stream: file gives video/x-raw, audioconvert0 takes audio/x-raw`.
+    /// What is missing, such as `there is no audio stream: file gives video/x-raw, audioconvert0 takes audio/x-raw`.
     public let reason: String
 
-    /// Why the branch got no stream, and what becomes of it.
+    /// The reason, and which branch ends empty.
     public var description: String { "\(reason); the branch that starts at \(sink) ends empty" }
 }
 
 extension Pipeline {
-    /// What GStreamer's warning "Delayed linking failed" means; `nil` for any other warning. `debug` is the warning's.
+    /// Returns the missing stream that GStreamer's warning "Delayed linking failed" is about; `nil` for any other
+    /// warning. `debug` is the warning's debug text.
     func missingStream(of debug: String) -> MissingStream? {
         let pattern =
             /failed delayed linking (some\s+pad|pad\s+(?<pad>\S+)) of \S+ named (?<source>\S+) to .* of \S+ named (?<sink>\S+)/
@@ -38,7 +39,7 @@ extension Pipeline {
         }
         let given = mediaTypes(pads.compactMap(\.currentCaps))
         let inputs = sink.pads.filter { $0.direction == .sink }
-        // A muxer that no stream fits has no pads at all.
+        // A muxer that accepts none of the streams has no pads, so its templates tell what it accepts.
         let taken = mediaTypes(inputs.isEmpty ? sink.inputTemplates.map(\.caps) : inputs.map { $0.queryCaps() })
         let streams = given.isEmpty ? "no stream" : given.joined(separator: ", ")
         let missing =
@@ -46,7 +47,7 @@ extension Pipeline {
                 "there is no \(given.contains { $0.hasPrefix(kind + "/") } ? "other " : "")\(kind) stream"
             } ?? "no stream matches"
         let isOfKind = given.contains { type in kind(taken).map { type.hasPrefix($0 + "/") } ?? false }
-        // The stream is there, encoded.
+        // The stream exists, but it is encoded.
         let lacksDecoder =
             isOfKind && taken.allSatisfy { $0.hasSuffix("/x-raw") } && !given.contains(where: taken.contains)
         let remedy =
@@ -58,8 +59,8 @@ extension Pipeline {
             + (remedy.map { "; \($0)" } ?? "")
     }
 
-    /// A link to a muxer without a pad's name gets the first kind of pad that it has, even behind a queue, which takes anything:
-    /// then another kind of stream needs the name.
+    /// Suggests naming the muxer's pad. A link to a muxer that names no pad gets the first kind of pad that the muxer
+    /// has, even through a queue, which accepts anything. Any other kind of stream needs the pad's name.
     private static func muxerPad(for streams: [Pad], _ sink: Element) -> String? {
         guard let input = sink.muxerInput, let muxer = input.parent else { return nil }
         for stream in streams where !stream.isLinked {
@@ -74,8 +75,8 @@ extension Pipeline {
         return nil
     }
 
-    /// Explains, in one sentence, why a stream that the input has can't be linked without a converter; `nil` if converting
-    /// isn't the problem.
+    /// Explains, in one sentence, why a stream that the input has can't be linked without a converter; `nil` if
+    /// converting isn't the problem.
     func conflict(behind missing: MissingStream) -> String? {
         guard let source = element(named: missing.source), let sink = element(named: missing.sink) else { return nil }
         for output in source.pads where output.direction == .source && !output.isLinked {
@@ -95,28 +96,28 @@ extension Pipeline {
         caps.flatMap(\.mediaTypes).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 
-    /// "video" or "audio", where all types are of that kind.
+    /// `video` or `audio` if all media types are of that kind; otherwise `nil`.
     private static func kind(_ types: [String]) -> String? {
         ["video", "audio"].first { kind in !types.isEmpty && types.allSatisfy { $0.hasPrefix(kind + "/") } }
     }
 
-    /// Ends the branch that waits for the stream: its sinks and muxers would wait for ever.
+    /// Ends the branch that waits for the stream, because its sinks and muxers would wait for ever.
     func endBranch(of missing: MissingStream) {
         guard let source = element(named: missing.source), let sink = element(named: missing.sink) else { return }
         let outputs = source.pads.filter { $0.direction == .source }
-        // A demuxer of which nothing is taken fails, and the rest of the graph with it.
+        // A demuxer fails if none of its pads is linked, and that would end the whole graph.
         if !outputs.contains(where: \.isLinked) { for pad in outputs { pad.discardBuffers() } }
         let inputs = sink.pads.filter { $0.direction == .sink }
         for pad in inputs where pad.neighbour == nil { pad.endBranch() }
-        // A muxer that no stream fits: nothing would ever come out of it.
+        // Without inputs, a muxer would never output anything: end what is downstream of it.
         guard inputs.isEmpty else { return }
         for pad in sink.pads { pad.receiver?.endBranch() }
     }
 }
 
 extension Pad {
-    /// Ends what is downstream of this sink pad, which nobody feeds, where it ends or meets another stream. What lies between is
-    /// left alone: many elements aren't prepared for an end before they have a format.
+    /// Sends EOS to the elements downstream of this unlinked sink pad at which the branch ends or joins another one.
+    /// The elements in between are skipped: many don't expect EOS before they have a format.
     fileprivate func endBranch() {
         var open = [self]
         var seen: Set<Pad> = []
@@ -127,7 +128,7 @@ extension Pad {
             if isJoined, element.isMuxer {
                 element.leaveOut(pad)
             } else if isJoined || next.isEmpty || element.isCompositeNode {
-                // A sink keeps the thread that brings the end until the graph plays.
+                // A sink blocks the thread that sends EOS until the graph is PLAYING, hence the queue.
                 DispatchQueue(label: "mediagraph.branch-end").async { pad.sendEmptyStream() }
             } else {
                 open += next
@@ -135,7 +136,8 @@ extension Pad {
         }
     }
 
-    /// The pad of a muxer that this source pad's data goes into, through elements with one output.
+    /// The muxer's pad that this source pad's data flows into, through elements with one output; `nil` if there is
+    /// none.
     var muxerInput: Pad? {
         var outputs = [self]
         var seen: Set<Pad> = []
@@ -148,7 +150,8 @@ extension Pad {
         return nil
     }
 
-    /// The sink pad that this source pad feeds: an element's, or that of a bin which is one for its users.
+    /// The sink pad that this source pad feeds: an element's, or that of a bin that acts as one element, such as a
+    /// muxer or node.
     fileprivate var receiver: Pad? {
         guard let peer, let owner = peer.parent else { return neighbour }
         return owner.isMuxer || owner.isCompositeNode ? peer : neighbour
@@ -156,22 +159,24 @@ extension Pad {
 }
 
 extension Element {
+    /// The templates of the element's sink pads.
     var inputTemplates: [PadTemplateInfo] {
         let templates = factoryName.flatMap(ElementFactoryInfo.find)?.padTemplates ?? []
         return templates.filter { $0.direction == .sink }
     }
 
-    /// The pad of a muxer that this element's only output goes into.
+    /// The muxer's pad that this element's only output flows into; `nil` if there is none.
     fileprivate var muxerInput: Pad? {
         let outputs = pads.filter { $0.direction == .source }
         return outputs.count == 1 ? outputs[0].muxerInput : nil
     }
 
-    /// Takes an input away from a muxer, before any stream has begun there.
+    /// Removes an input from a muxer before any stream has begun there.
     fileprivate func leaveOut(_ pad: Pad) {
         pad.peer?.unlink(from: pad)
         releasePad(pad)
-        // A track is made with its pad, and stays, without a format: no player opens the file. READY forgets all of them.
+        // These muxers make a track with each pad, and keep the track when the pad is released. A track without a
+        // format makes the file unplayable. Going to READY removes all tracks.
         guard ["mp4mux", "qtmux", "3gppmux", "mj2mux", "ismlmux"].contains(factoryName) else { return }
         guard pads.allSatisfy({ $0.direction == .source || $0.currentCaps == nil }) else {
             postError(
@@ -180,13 +185,14 @@ extension Element {
                     + "matroskamux instead")
             return
         }
-        // The graph may be stopping: then this element goes to its state, too.
-        setLocksState(true)
+        // Locked, so that a graph that is stopping doesn't change the state in between; `syncState` catches up with it.
+        setStateLocked(true)
         setState(.ready)
-        setLocksState(false)
+        setStateLocked(false)
         syncState()
     }
 
+    /// Whether the element is a muxer that makes sink pads on request.
     var isMuxer: Bool {
         guard let info = factoryName.flatMap(ElementFactoryInfo.find) else { return false }
         return info.classification.contains("Muxer")

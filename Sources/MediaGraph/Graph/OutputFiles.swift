@@ -5,20 +5,21 @@ import MediaGraphCore
 import MediaGraphHandlers
 import Synchronization
 
-/// The files that a graph's `filesink`s write, kept as they were until something is written.
+/// Keeps the files of a graph's `filesink`s unchanged until data is written to them.
 ///
-/// A `filesink` empties its file when it goes to READY, before anything shows whether a camera is there. So it is made to open the
-/// file without emptying it, and the file is emptied when the first buffer is about to be written. It stays the same file: with
-/// its owner, mode, links and name, whatever kills the process. A file that the run made, and wrote nothing into, is removed.
+/// A `filesink` empties its file when it goes to READY, before it is known whether, for example, a camera is connected.
+/// This class makes the sink open the file without emptying it, and empties the file when the first buffer is about to
+/// be written. The file stays the same inode, with its owner, mode and links, even if the process is killed. A file
+/// that the run created and wrote nothing into is removed.
 final class OutputFiles: Sendable {
     private struct State: Sendable {
         var existing: [ExistingFile] = []
-        /// Resolved paths of files that weren't there.
+        /// The resolved paths of files that didn't exist before the run.
         var new: [String] = []
     }
     private let state = Mutex(State())
 
-    /// Before a run: those sinks are in READY then whose files are kept.
+    /// Opens the existing files before a run. Their sinks are in READY afterwards.
     func open(in pipeline: Pipeline) {
         var files = State()
         for sink in pipeline.allElements where sink.factoryName == "filesink" && sink.state == .null {
@@ -37,10 +38,10 @@ final class OutputFiles: Sendable {
         state.withLock { $0 = files }
     }
 
-    /// From now on sinks may write: their graph is about to play.
+    /// Lets the sinks write, because their graph is about to play.
     func allowWriting() { for file in state.withLock({ $0.existing }) { file.allowWriting() } }
 
-    /// After a run.
+    /// Closes the files after a run, and removes new ones that are empty.
     func close() {
         let files = state.withLock { state in
             defer { state = State() }
@@ -55,7 +56,7 @@ final class OutputFiles: Sendable {
     }
 }
 
-/// A file that had something in it before the run.
+/// A file that had content before the run.
 private final class ExistingFile: Sendable {
     private enum State { case untouched, firstBufferWaits, emptied, closed }
 
@@ -65,11 +66,11 @@ private final class ExistingFile: Sendable {
     }
 
     private let sink: Element
-    /// A duplicate of the sink's: both have one position in the file.
+    /// A duplicate of the sink's descriptor; both share one file position.
     private let descriptor: Int32
     private let progress = Mutex(Progress())
 
-    /// `nil` where the sink is to open the file by itself: to say why it can't, say.
+    /// `nil` if the file can't be opened this way. The sink then opens it itself, and reports any error.
     init?(_ sink: Element, _ path: String, _ status: stat) {
         guard access(path, W_OK) == 0, let pad = sink.staticPad("sink"),
             let descriptor = Self.openWithoutEmptying(sink, status)
@@ -79,13 +80,16 @@ private final class ExistingFile: Sendable {
         pad.watchArrivals { [weak self] arrival in self?.isWaiting(at: arrival) ?? false }
     }
 
-    /// `append` is the one way in which GStreamer 1.22 opens a file as it is. What is written at its end then, wherever a muxer
-    /// seeks to, is a flag of the descriptor, which can be taken off.
+    /// Makes the sink open its file without emptying it, and returns a duplicate of the sink's descriptor; `nil` on
+    /// failure.
+    ///
+    /// In GStreamer 1.22 only `append` does that. It opens the file with O_APPEND, which writes at the end of the file
+    /// no matter where a muxer seeks to, so that flag is removed from the descriptor afterwards.
     private static func openWithoutEmptying(_ sink: Element, _ status: stat) -> Int32? {
         let before = Set(appending(to: status))
         guard (try? sink.setProperty("append", to: true)) != nil else { return nil }
         let opened = sink.setState(.ready)
-        try? sink.setProperty("append", to: false)
+        sink.configure("append", to: false)
         let descriptors = Set(appending(to: status)).subtracting(before)
         if opened != .failure, descriptors.count == 1, let descriptor = descriptors.first,
             fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_APPEND) == 0
@@ -97,7 +101,7 @@ private final class ExistingFile: Sendable {
         return nil
     }
 
-    /// This process's descriptors that append to the file.
+    /// This process's descriptors that are open on the file with O_APPEND.
     private static func appending(to file: stat) -> [Int32] {
         let all = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
         return all.compactMap { Int32($0) }.filter { descriptor in
@@ -119,12 +123,15 @@ private final class ExistingFile: Sendable {
 
     func close() {
         progress.withLock { $0.state = .closed }
-        // Its graph may not have come as far as READY.
+        // The graph may have failed before READY, and then doesn't take this sink back to NULL.
         if sink.state != .null, sink.parent.map({ $0.state == .null }) ?? true { sink.setState(.null) }
     }
 
-    /// The first buffer may wait in PAUSED for a graph that never plays. What comes behind it comes when that is written, at the
-    /// latest: then the file ends where that does.
+    /// Returns whether to go on watching the sink's pad. Empties the file when the first buffer is about to be written.
+    ///
+    /// The first buffer may wait in PAUSED for a graph that never plays, so the file stays untouched until
+    /// `allowWriting`. If a second arrival comes first, the sink has written the first buffer; the file is then cut off
+    /// behind it.
     private func isWaiting(at arrival: PadArrival) -> Bool {
         let (isWaiting, failure) = progress.withLock { progress -> (Bool, SystemError?) in
             switch progress.state {
@@ -140,11 +147,12 @@ private final class ExistingFile: Sendable {
         return isWaiting
     }
 
+    /// Cuts the file off at the current position, so that only what this run has written remains.
     private func empty(_ progress: inout Progress) -> SystemError? {
         progress.state = .emptied
         return ftruncate(descriptor, lseek(descriptor, 0, SEEK_CUR)) == 0 ? nil : SystemError.latest
     }
 
-    /// With no lock held: who hears of it may do anything.
+    /// Posts an error. Call without holding the lock, because the bus handler may do anything.
     private func post(_ failure: SystemError) { sink.postError(.write, "can't truncate the existing file: \(failure)") }
 }

@@ -1,12 +1,12 @@
 import GStreamer
 import Synchronization
 
-/// Notices that a demuxer will give no more streams, where the demuxer doesn't say so.
+/// Emits `no-more-pads` for demuxers that don't emit it themselves.
 ///
-/// A description's link to a stream that the input lacks fails with GStreamer's signal `no-more-pads`. Some elements never emit
-/// it, and their graph would wait for the stream for ever. So while a graph starts, this looks at them, and emits the signal
-/// when no stream can come any more: the input has ended, or a full queue has held the demuxer's thread for two seconds. An
-/// input that only pauses, such as a slow server, is waited for.
+/// A description's link to a stream that the input lacks fails when GStreamer emits `no-more-pads`. Some elements never
+/// emit the signal, and their graph would wait for the stream for ever. While a graph starts, this class polls these
+/// elements, and emits the signal once no stream can appear any more: the input has ended, or a full queue has blocked
+/// the demuxer's thread for two seconds. An input that merely pauses, such as a slow server, doesn't trigger it.
 final class PadCompletion: Sendable {
     private static let factories: Set = ["flvdemux", "parsebin", "decodebin3", "uridecodebin3"]
     private static let interval = Duration.milliseconds(100)
@@ -14,12 +14,12 @@ final class PadCompletion: Sendable {
 
     private let watch = Mutex<Task<Void, any Error>?>(nil)
 
-    /// Before a run. `isStarting` says whether the graph still waits for streams.
+    /// Starts polling before a run. `isStarting` returns whether the graph still waits for streams.
     func begin(in pipeline: Pipeline, isStarting: @escaping @Sendable () -> Bool) {
         let demuxers = pipeline.allElements.filter { $0.factoryName.map(Self.factories.contains) == true }
         guard !demuxers.isEmpty else { return }
         let watch = Task {
-            // How many looks in a row have found each of them held or ended.
+            // For each demuxer, the number of successive looks that found it blocked or at its end.
             var looks = Dictionary(uniqueKeysWithValues: demuxers.map { ($0, 0) })
             while !looks.isEmpty {
                 try await Task.sleep(for: Self.interval)
@@ -36,12 +36,13 @@ final class PadCompletion: Sendable {
         self.watch.withLock { $0 = watch }
     }
 
-    /// After a run. Any number of times.
+    /// Stops polling after a run. May be called any number of times.
     func end() { watch.withLock { $0.take() }?.cancel() }
 }
 
 extension Element {
-    /// Whether at this moment its input has ended, or a queue inside or behind it takes nothing.
+    /// Whether at this moment the element's input has ended, or a queue inside or downstream of it is full and blocks
+    /// its thread.
     fileprivate func givesNoMore(_ elements: [Element]) -> Bool {
         let inside = elements.filter { $0.ancestors.contains(self) }
         return ([self] + inside).contains { element in
@@ -53,7 +54,7 @@ extension Element {
             if isDemuxer, outputs.allSatisfy(\.hasEnded) { return true }
             return outputs.contains { pad in
                 guard let sink = pad.neighbour, sink.parent?.isQueue == true else { return false }
-                return sink.isTaking
+                return sink.isReceiving
             }
         }
     }

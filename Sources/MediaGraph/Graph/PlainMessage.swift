@@ -1,7 +1,8 @@
 import GStreamer
 
-/// What happened, in the place of an element's message that doesn't say it.
+/// Messages that replace those of stock elements which don't say what happened.
 enum PlainMessage {
+    /// Returns the replacement for a message's text; `nil` if the text is good enough.
     static func text(of message: Message, _ report: Message.Report) -> String? {
         switch message.kind {
         case .warning: fallback(of: message, report)
@@ -10,7 +11,8 @@ enum PlainMessage {
         }
     }
 
-    /// What the elements that choose a device do without one that works; each warns in the words of the last that failed.
+    /// What the elements that choose a device do when no device works. Their own warnings only repeat the last device's
+    /// error.
     private static let fallbacks = [
         "autovideosrc": "no camera works here: a test picture is sent instead",
         "autoaudiosrc": "no microphone works here: silence is sent instead",
@@ -23,18 +25,18 @@ enum PlainMessage {
             .map { "\($0); `mediagraph doctor` says why (\(report.error.message))" }
     }
 
-    /// All that GStreamer 1.22's HTTP source says of a server that refuses the connection.
+    /// The only reason that GStreamer 1.22's HTTP source gives when a server refuses the connection.
     private static let noReason = "streaming stopped, reason error (-5)"
 
     private static func unreachable(_ message: Message, _ report: Message.Report) -> String? {
         guard report.debug.hasSuffix(noReason), let source = message.source,
             let uri = try? source.property("location", as: String.self), uri.contains("://"),
-            // Otherwise the server has answered.
+            // With a segment, the server has answered, and the error is another one.
             source.pads.allSatisfy({ !$0.hasSegment })
         else { return nil }
         return "can't read \(uri): check the address, and that its server answers"
     }
 
-    /// Whether a detail only says that something failed.
+    /// Whether an error's detail adds nothing to the error.
     static func isUninformative(_ detail: Substring?) -> Bool { detail == noReason[...] }
 }

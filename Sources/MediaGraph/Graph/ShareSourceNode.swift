@@ -3,61 +3,60 @@ import GStreamer
 import MediaGraphCore
 import MediaGraphElements
 
-/// A `sharesource` of a graph: what a user shares, with or without sound.
+/// A `sharesource` of a graph: the video and audio that a user shares.
 public struct ShareSourceNode: GraphNode {
     /// The graph that the node belongs to.
     public let graph: Graph
     /// The node's element.
     public let element: Element
 
-    /// What the picture's source has sent.
+    /// The counters of the shared video.
     public var statistics: NodeCounts { NodeCounts(element) ?? .none }
 
-    /// What the sound's source has sent.
+    /// The counters of the shared audio.
     public var audioStatistics: NodeCounts {
         (try? element.property("audio-stats", as: Structure.self)).map(NodeCounts.init) ?? .none
     }
 
     // MARK: Before the graph is started
 
-    /// Gives the node its picture's source, before the graph is started. The node holds it.
+    /// Attaches the video source. Call this before the graph is started. The node keeps a strong reference to it.
     public func attach(_ source: some ShareSource) throws(MediaGraphError) {
         try checkIsStopped()
         try setSource(source)
     }
 
-    /// Gives the node its sound's source, before the graph is started. The node holds it.
+    /// Attaches the audio source. Call this before the graph is started. The node keeps a strong reference to it.
     public func attach(audioSource source: some ShareAudioSource) throws(MediaGraphError) {
         try checkIsStopped()
         try setAudioSource(source)
     }
 
-    /// Leaves the node without sources, while the graph doesn't run: those that were attached, and those that `handler=` and
-    /// `audio-handler=` name.
+    /// Removes both sources, whether they were attached or named by `handler=` and `audio-handler=`. Call this while
+    /// the graph isn't running.
     public func detach() throws(MediaGraphError) {
         try checkIsStopped()
         try removeSources()
     }
 
-    /// A source that runs is stopped first, which is nothing to wait for in a task.
+    /// Throws while the graph runs: detaching would block the calling task until the running source has stopped.
     private func checkIsStopped() throws(MediaGraphError) {
         guard element.state == .null else {
             throw .lockedWhileRunning(
                 .init(
-                    "\(name)'s source",
-                    expected: "to be attached before the graph starts, or given to startSharing while it runs"))
+                    "\(name)'s sources",
+                    actual: "can't be attached or detached while the graph runs; use startSharing and stopSharing"))
         }
     }
 
     // MARK: While it runs
 
-    /// Shares what these sources send, from now on: in a session that has been joined, say. One of the two may be `nil`, as
-    /// where only sound is shared. They stay until ``stopSharing()``. A pad that nothing is linked to gets nothing, with a
-    /// warning.
+    /// Starts sharing what these sources send, until ``stopSharing()``. Either source may be `nil`, for example to
+    /// share only audio. Frames for a pad that isn't linked are dropped, with a warning.
     ///
-    /// To hear the share's sound here too, put a `tee` behind the node's `audio`.
+    /// To play the share's audio locally too, put a `tee` behind the node's `audio` pad.
     ///
-    /// Throws `alreadyInUse` while something is shared, and then nothing has changed.
+    /// Throws `alreadyInUse`, and changes nothing, while something is already shared.
     public func startSharing(
         _ source: (any ShareSource)?, audioSource: (any ShareAudioSource)? = nil
     ) async throws(MediaGraphError) {
@@ -71,16 +70,16 @@ public struct ShareSourceNode: GraphNode {
         }
     }
 
-    /// Ends the share: when it returns, its sources have been stopped and nothing of theirs leaves any more.
+    /// Ends the share. When this returns, its sources have stopped and none of their frames leave the node any more.
     public func stopSharing() async throws(MediaGraphError) {
         try await graph.onControlQueue { () throws(MediaGraphError) in try removeSources() }
     }
 
-    /// Stops the sources for a while: whoever reads the share is told that its streams are off, and nothing leaves any more
-    /// when it returns. Before the graph runs, it begins paused.
+    /// Pauses the share: stops its sources, and tells its readers that the streams are off. When this returns, no
+    /// frames leave the node any more. If called before the graph runs, the share starts paused.
     public func pause() async throws(MediaGraphError) { try await setPaused(true) }
 
-    /// Starts the sources again after ``pause()``.
+    /// Restarts the sources after ``pause()``.
     public func resume() async throws(MediaGraphError) { try await setPaused(false) }
 
     /// Whether the share is paused.
@@ -109,7 +108,7 @@ public struct ShareSourceNode: GraphNode {
 }
 
 extension Graph {
-    /// The `sharesource` of that name. Throws `noSuchNode` or `wrongKind`.
+    /// Returns the `sharesource` of that name. Throws `noSuchNode` or `wrongKind`.
     public func shareSource(_ name: String) throws(GraphError) -> ShareSourceNode {
         ShareSourceNode(graph: self, element: try node(name, "sharesource"))
     }

@@ -2,15 +2,15 @@ import GStreamer
 import MediaGraphCore
 import MediaGraphElements
 
-/// A sink that hasn't received any data, and why.
+/// A sink that hasn't received any data, and the cause.
 public struct StarvedSink: Sendable, Hashable {
     /// The sink's name.
     public let sink: String
     /// Why the sink has no data.
     public let cause: Cause
-    /// Whether the graph plays nevertheless, as a live one does.
+    /// Whether the graph is PLAYING nevertheless, as a live graph is.
     public let isGraphPlaying: Bool
-    /// Whether the sink has GStreamer's property `async`, with which the graph needn't wait for it.
+    /// Whether the sink has GStreamer's property `async`. With `async=false` the graph doesn't wait for the sink.
     let hasAsync: Bool
 
     init(sink: String, cause: Cause, isGraphPlaying: Bool = false, hasAsync: Bool = true) {
@@ -21,24 +21,25 @@ public struct StarvedSink: Sendable, Hashable {
     public enum Cause: Sendable, Hashable {
         /// A `valve` with `drop=true` is upstream.
         case closedValve(String)
-        /// Two linked elements upstream have no format in common, and no error has been posted for it, as behind an
-        /// `errorignore`. What each side gives and takes, in a sentence.
+        /// Two linked elements upstream have no format in common, and no error was posted, for example because of an
+        /// `errorignore`. The value is a sentence with the formats of both sides.
         case formatConflict(String)
         /// The input of this upstream element isn't linked: no matching stream has appeared.
         case unlinkedInput(of: String)
         /// The sink is a `webrtcbin` to which no peer has connected.
         case noPeer
-        /// A queue in another branch is full and blocks the element that feeds both branches. `blockedBy` is the sink behind
-        /// that queue; `encoder` is an encoder upstream of the starved sink that needs several frames before it outputs one.
+        /// A queue in another branch is full and blocks the element that feeds both branches. `blockedBy` is the sink
+        /// behind that queue; `encoder` is an encoder upstream of the starved sink that needs several frames before it
+        /// outputs one.
         case fullQueue(String, level: String, blockedBy: String?, encoder: Encoder?)
-        /// A sink in another branch blocks the thread that feeds both until the graph plays.
-        /// `splitter` is `nil` where that thread splits inside the blocking element.
+        /// A sink in another branch blocks the thread that feeds both sinks until the graph is PLAYING. `splitter` is
+        /// the element at which the branches part; `nil` if they part inside the blocking element.
         case sharedThread(splitter: String?, blockedBy: String)
-        /// This source has sent nothing yet. With its address, where it has one.
+        /// This source has sent nothing yet. `address` is its URI, file or host, if it has one.
         case silentSource(String, address: String?)
-        /// The graph plays and this source sends, but an element between the two passes nothing on.
+        /// The graph is PLAYING and this source sends, but an element between the source and the sink outputs nothing.
         case nothingPassed(from: String)
-        /// None of these.
+        /// None of the other causes was found.
         case unknown
     }
 
@@ -50,7 +51,7 @@ public struct StarvedSink: Sendable, Hashable {
         public let lowDelaySetting: String?
     }
 
-    /// Whether the sink stays without data unless somebody changes something.
+    /// Whether the sink stays without data unless the graph or its settings are changed.
     public var isPermanent: Bool {
         switch cause {
         case .closedValve, .formatConflict, .noPeer, .fullQueue, .sharedThread: true
@@ -60,7 +61,7 @@ public struct StarvedSink: Sendable, Hashable {
 }
 
 extension StarvedSink: CustomStringConvertible {
-    /// What happened and what to write, in a line.
+    /// What happened and what to change, in one line.
     public var description: String {
         switch cause {
         case .closedValve(let valve):
@@ -113,13 +114,13 @@ extension StarvedSink: CustomStringConvertible {
 }
 
 extension Graph {
-    /// The sinks that have received neither a buffer nor EOS; empty when data flows everywhere.
+    /// The sinks that have received neither a buffer nor EOS; empty if data flows everywhere.
     ///
-    /// A sink whose source has nothing to send yet, such as an absent user or a slow file, is listed with the cause `unknown`.
-    /// Callable from any thread; doesn't take the state lock.
+    /// A sink whose source has nothing to send yet, such as an absent user or a slow file, is listed with the cause
+    /// `unknown`. Callable from any thread; doesn't take the state lock.
     public var starvedSinks: [StarvedSink] {
         let isPlaying = !isStarting
-        // Before the start nothing is waited for.
+        // Before the start, no sink is expected to have data.
         guard !isPlaying || pipeline.state > .null else { return [] }
         var told: Set<String> = []
         return pipeline.allElements.compactMap { element in
@@ -136,7 +137,8 @@ extension Graph {
         }
     }
 
-    /// A muxer's input that has received nothing while its sink may have the header: the muxer waits for all of its streams.
+    /// An input of a muxer that has received nothing; `nil` if all inputs have. The muxer waits for all of its streams,
+    /// although its sink may already have received the header.
     private func muxerInput(_ element: Element) -> StarvedSink? {
         guard element.isMuxer, !isPartOfNode(element) else { return nil }
         for pad in element.pads where pad.direction == .sink && pad.isLinked && !pad.hasEnded && !pad.hasSegment {
@@ -147,16 +149,16 @@ extension Graph {
         return nil
     }
 
-    /// Whether it ends a branch and has received nothing.
+    /// Whether the element ends a branch and has received nothing.
     private func isWaiting(_ element: Element, _ isPlaying: Bool) -> Bool {
         let pads = element.pads.filter { $0.direction == .sink }
         guard !pads.isEmpty, !pads.allSatisfy(\.hasEnded), delivered(to: element) == 0 else { return false }
         guard element.isSink else { return true }
-        // A GAP event does for a first buffer. And a sink that the graph needn't wait for may get its data at any time.
+        // A GAP event prerolls a sink as a buffer does. A sink with async=false may get its first data at any time.
         return isPlaying ? (try? element.property("async", as: Bool.self)) != false : element.state < .paused
     }
 
-    /// How many buffers the end of a branch has received; `nil` for an element that ends no branch.
+    /// The number of buffers that an element at the end of a branch has received; `nil` for any other element.
     func delivered(to element: Element) -> UInt64? {
         if element.factoryName == NodeName.rawDataPipe {
             return element.staticPad("src")?.isLinked == true ? nil : NodeCounts(element).map { $0.frames + $0.dropped }
@@ -165,18 +167,20 @@ extension Graph {
     }
 }
 
-/// Looks upstream from a sink for what holds its first buffer up, and from elements that feed others too into their branches.
+/// Searches for the cause of a starved sink: upstream from the sink, and downstream into the other branches of elements
+/// that feed several.
 private struct StarvationSearch {
     private let graph: Graph
-    /// In PLAYING a queue may be full for other reasons, and no sink waits for another.
+    /// If true, other branches aren't searched: in PLAYING no sink waits for another, and a queue may be full for other
+    /// reasons.
     private let isPlaying: Bool
-    /// Elements between the sink and the place that is looked at.
+    /// The elements between the sink and the pad being examined.
     private var path: [Element] = []
     private var seen: Set<Pad> = []
 
     init(_ graph: Graph, isPlaying: Bool) { (self.graph, self.isPlaying) = (graph, isPlaying) }
 
-    /// The first that is found of: a closed valve, a link that is missing, a full queue, a thread that is held.
+    /// Returns the most specific cause found, by `Cause.rank`.
     func cause(for sink: Element) -> StarvedSink.Cause {
         var search = self
         search.path = [sink]
@@ -184,26 +188,26 @@ private struct StarvationSearch {
         return causes.min { $0.rank < $1.rank } ?? .unknown
     }
 
-    /// The same for one of an element's inputs.
+    /// Returns the most specific cause found for one of an element's inputs.
     func cause(at pad: Pad) -> StarvedSink.Cause {
         var search = self
         return search.causes(upstreamOf: pad).min { $0.rank < $1.rank } ?? .unknown
     }
 
-    /// Why a sink gets nothing from this source, or `nil` if the source isn't the cause. Nodes report absent users and
-    /// devices themselves.
+    /// Returns why a sink gets nothing from this source; `nil` if the source isn't the cause. MediaGraph's nodes are
+    /// never the cause, because they report absent users and devices themselves.
     private func cause(of source: Element, _ pad: Pad) -> StarvedSink.Cause? {
         guard !Nodes.factoryNames.contains(graph.owner(of: source).factoryName ?? "") else { return nil }
         let name = graph.owner(of: source).name
-        // A demuxer that pulls gets no segment from its source.
+        // A source in pull mode sends no segment.
         guard pad.hasSegment || pad.isPulled else {
             return .silentSource(name, address: Self.address(of: source))
         }
-        // A start may take its time behind a source: encoders and demuxers need much before they give something.
+        // During a start this may be normal: encoders and demuxers need much data before they output anything.
         return isPlaying ? .nothingPassed(from: name) : nil
     }
 
-    /// A URI, a file's name, or a host with its port.
+    /// The source's URI, its file, or its host and port; `nil` if it has none of these.
     private static func address(of source: Element) -> String? {
         func text(_ name: String) -> String? { try? source.property(name, as: String.self) }
         if let name = text("uri") ?? text("location") { return name }
@@ -211,8 +215,8 @@ private struct StarvationSearch {
         return "\(host):\(port)"
     }
 
-    /// The graph's only source, if it has sent nothing yet. Until it sends, a decoder downstream has no pads, so a search
-    /// upstream doesn't reach the source.
+    /// The graph's only source, if it has sent nothing yet. Until it sends, a decoder downstream has no pads, so a
+    /// search upstream doesn't reach the source.
     private var onlySilentSource: StarvedSink.Cause? {
         let sources = graph.pipeline.allElements.filter { element in
             !element.isBin && !element.pads.isEmpty && element.pads.allSatisfy { $0.direction == .source }
@@ -236,7 +240,7 @@ private struct StarvationSearch {
             return [.closedValve(feeder.name)]
         }
         var causes: [StarvedSink.Cause] = []
-        // A multiqueue has one stream for each pair of pads.
+        // Internal links, because in a multiqueue each pair of pads is a separate stream.
         let inputs = source.internalLinks
         if inputs.isEmpty, feeder.pads.allSatisfy({ $0.direction == .source }), let cause = cause(of: feeder, source) {
             causes.append(cause)
@@ -251,7 +255,8 @@ private struct StarvationSearch {
         return causes
     }
 
-    /// What in another branch keeps the thread of the element that feeds both.
+    /// Returns what in another branch blocks the thread of `splitter`, the element that feeds both branches; `nil` if
+    /// nothing does.
     private func hold(downstreamOf pad: Pad, splitter: Element) -> StarvedSink.Cause? {
         var open = [pad]
         var seen: Set<Element> = []
@@ -272,7 +277,7 @@ private struct StarvationSearch {
         return nil
     }
 
-    /// The sink behind a queue that has had its first buffer.
+    /// The sink downstream of a queue that holds its first buffer until the graph is PLAYING.
     private func blocker(behind queue: Element) -> String? {
         var open = queue.pads.filter { $0.direction == .source }
         var seen: Set<Element> = []
@@ -284,19 +289,20 @@ private struct StarvationSearch {
         return nil
     }
 
-    /// Whether a thread waits inside with a buffer, at the end of a branch.
+    /// Whether the element ends a branch and a thread waits inside it with a buffer.
     private func isHeld(_ element: Element) -> Bool {
-        // Of a node that is a bin, the links lead to the elements inside.
+        // Links into a node that is a bin lead to an element inside it.
         let node = graph.owner(of: element)
         if node.factoryName == NodeName.rawDataPipe {
-            return node.pads.contains { $0.direction == .sink && $0.isTaking }
+            return node.pads.contains { $0.direction == .sink && $0.isReceiving }
         }
         return element.isSink && (graph.streamWatch.count(of: element) ?? 0) > 0 && element.state < .playing
     }
 
-    /// `200 buffers, 1.0 s` where one of a queue's limits is reached.
+    /// The fill level of a queue that has reached one of its limits, such as `200 buffers, 1.0 s`; `nil` if it isn't
+    /// full.
     private static func fullLevel(of queue: Element) -> String? {
-        // One that leaks never blocks.
+        // A leaky queue never blocks.
         if let leaky = try? queue.propertyText("leaky"), leaky != "no" { return nil }
         func number<T: FixedWidthInteger & ValueConvertible>(_ name: String, _ type: T.Type) -> UInt64 {
             (try? queue.property(name, as: type)).map { UInt64($0) } ?? 0
@@ -333,6 +339,7 @@ extension Element {
 }
 
 extension StarvedSink.Cause {
+    /// The order of preference if several causes are found; the lowest wins.
     fileprivate var rank: Int {
         switch self {
         case .closedValve: 0

@@ -1,22 +1,24 @@
 import GStreamer
 
-/// Data that came to nothing while the graph ran on.
+/// Data that was lost without an error while the graph ran.
 public enum StreamLoss: Sendable, Hashable, CustomStringConvertible {
-    /// A picture decoder received data that holds no picture.
+    /// A picture decoder couldn't decode `count` of the pictures that it received.
     case undecodablePictures(decoder: String, count: UInt64, of: UInt64)
     /// A device or server delivered nothing but digital silence.
     case silence(source: String)
-    /// An input ended before the duration that it declares: a file that was cut, say. With the path or URI, where it has one.
+    /// An input ended before the duration that it declares, for example because the file was cut off. `place` is the
+    /// input's path or URI, if it has one.
     case truncatedInput(_ place: String?, end: ClockTime, duration: ClockTime)
-    /// An encoder or muxer dropped the stream's orientation tag (`image-orientation`) and wrote its pictures as they lie, so
-    /// players won't show them upright.
+    /// An encoder or muxer dropped the stream's orientation tag (`image-orientation`) and wrote the pictures without
+    /// turning them, so players won't show them upright.
     case lostOrientation(writer: String, VideoOrientation)
-    /// A decoding bin's audio isn't linked, and its video is all that a muxer has received.
+    /// The audio of a decoding bin isn't linked, so a muxer received only video.
     case unusedAudio(source: String, muxer: String)
-    /// The streams ended before the graph's limit (``Graph/endAfter(frames:)``): fewer frames came in at this element.
+    /// The streams ended before this element had received as many frames as the graph's limit allows
+    /// (``Graph/endAfter(frames:)``).
     case fewerFrames(at: String, limit: UInt64)
 
-    /// What was lost, and where.
+    /// What was lost and where, in one line.
     public var description: String {
         switch self {
         case .undecodablePictures(let decoder, let count, let total):
@@ -45,10 +47,10 @@ public enum StreamLoss: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Graph {
-    /// What has come to nothing so far. Ask when the graph has ended, before it is stopped.
+    /// The losses found so far. Get this after the graph has ended, before it is stopped.
     public var streamLosses: [StreamLoss] {
         let losses = streamWatch.losses(of: pipeline) { owner(of: $0).name } + lostOrientations + unusedAudio
-        // Who asks for a part, or for the end, asks for less than the input has.
+        // A graph that plays only a range, or was asked to end, is expected to use less than its whole input.
         guard mediaRange.current == nil, state.withLock({ $0.hasPlayedWhole }) else { return losses }
         let limit = frameLimit.withLock { $0 }.map { StreamLoss.fewerFrames(at: $0.element, limit: $0.count) }
         return losses + [limit].compactMap(\.self) + streamWatch.truncations(of: pipeline)
@@ -87,8 +89,9 @@ extension Element {
 }
 
 extension Element {
-    /// How the pictures lie that this element encodes, or muxes although they were encoded elsewhere; `nil` where they are
-    /// upright. No muxer keeps the tag but `jifmux`, which writes it as EXIF (measured with GStreamer 1.22).
+    /// The orientation of the pictures that this element encodes, or that it muxes although no encoder in the graph
+    /// made them; `nil` if they are upright. `jifmux`, which writes the tag as EXIF, is the only muxer that keeps it
+    /// (measured with GStreamer 1.22).
     fileprivate var writtenOrientation: VideoOrientation? {
         let isEncoder = encodesPictures
         guard !isBin, isEncoder || isMuxer,
@@ -114,7 +117,7 @@ extension Element {
 }
 
 extension Element {
-    /// By what its user has set, rather than by the tag.
+    /// Whether the element is a `videoflip` whose user has set a direction, instead of following the tag.
     fileprivate var turnsPictures: Bool {
         guard factoryName == "videoflip", let direction = try? propertyText("video-direction") else { return false }
         return !["identity", "auto"].contains(direction)
@@ -122,7 +125,8 @@ extension Element {
 }
 
 extension Pad {
-    /// The elements that this sink pad's data comes through, the nearest first, as long as there is one way.
+    /// The elements upstream of this sink pad, nearest first. At an element with several inputs, only the first is
+    /// followed.
     fileprivate var upstream: some Sequence<Element> {
         var seen: Set<Pad> = []
         return sequence(state: Optional(self)) { pad in

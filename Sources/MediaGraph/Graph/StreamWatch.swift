@@ -1,13 +1,13 @@
 import GStreamer
 import Synchronization
 
-/// Counts and measures, in each run anew, what passes the pads of a graph's stock elements: the buffers that arrive at sinks,
-/// whose own statistics restart with each segment, and losses that an element doesn't report itself.
+/// Counts the buffers that arrive at a graph's stock sinks, whose own statistics restart with each segment, and detects
+/// losses that elements don't report themselves. The counts restart with each run.
 final class StreamWatch: Sendable {
     private struct Decoder: Sendable {
         let received: BufferCounter
         let decoded: BufferCounter
-        /// Left out because they would have come too late.
+        /// Pictures that the decoder left out because they would have been late.
         var skipped: UInt64 = 0
     }
 
@@ -28,7 +28,7 @@ final class StreamWatch: Sendable {
 
     private let state = Mutex(State())
 
-    /// Before a run: forgets what the last one found.
+    /// Resets all counts and starts watching. Called before a run.
     func begin(in pipeline: Pipeline) {
         state.withLock { state in
             state.isRunning = true
@@ -47,12 +47,12 @@ final class StreamWatch: Sendable {
         for element in pipeline.allElements { watch(element) }
     }
 
-    /// Starts watching an element that is added while the graph runs, as by `autovideosink`.
+    /// Starts watching an element that is added while the graph runs, for example by `autovideosink`.
     func watchAdded(_ element: Element) {
         if state.withLock({ $0.isRunning }) { watch(element) }
     }
 
-    /// Does nothing if the element is already watched.
+    /// Starts watching an element, unless it is already watched.
     private func watch(_ element: Element) {
         guard !element.isBin else { return }
         if element.isSink { return watchSink(element) }
@@ -96,10 +96,10 @@ final class StreamWatch: Sendable {
         state.withLock { $0.demuxers[element]?.observer = observer }
     }
 
-    /// A decoder has left out a late picture.
+    /// Records that a decoder has left out a late picture.
     func skips(in decoder: Element) { state.withLock { $0.decoders[decoder]?.skipped += 1 } }
 
-    /// What has come into a sink, by all of its pads; `nil` for what isn't counted.
+    /// The number of buffers that have arrived at all pads of a sink; `nil` if the element isn't a watched sink.
     func count(of sink: Element) -> UInt64? {
         let pads = sink.pads
         return state.withLock { state in
@@ -108,7 +108,7 @@ final class StreamWatch: Sendable {
         }
     }
 
-    /// After a run, which may have made elements that are gone now.
+    /// Stops watching after a run, and forgets elements that no longer exist.
     func end(in pipeline: Pipeline) {
         let elements = Set(pipeline.allElements)
         let pads = Set(elements.flatMap(\.pads))
@@ -130,7 +130,8 @@ final class StreamWatch: Sendable {
 }
 
 extension StreamWatch {
-    /// `name` gives the name that a description knows an element by.
+    /// Returns silent sources, and decoders that couldn't decode pictures. `name` returns the name that the description
+    /// uses for an element.
     func losses(of pipeline: Pipeline, name: (Element) -> String) -> [StreamLoss] {
         let elements = pipeline.allElements
         let (sources, decoders) = state.withLock { ($0.sources, $0.decoders) }
@@ -145,7 +146,7 @@ extension StreamWatch {
         }
     }
 
-    /// Of inputs that were read to their ends.
+    /// Returns inputs that were read to their end and are shorter than they declare.
     func truncations(of pipeline: Pipeline) -> [StreamLoss] {
         let demuxers = state.withLock { $0.demuxers }
         return pipeline.allElements.compactMap { element in
@@ -161,7 +162,7 @@ extension StreamWatch {
 }
 
 extension Element {
-    /// Rather than a file's bytes as they are read.
+    /// Whether each buffer holds one picture, rather than an arbitrary piece of a file.
     fileprivate var receivesWholePictures: Bool {
         guard let picture = staticPad("sink")?.currentCaps?[0] else { return false }
         return picture["parsed"] == true || (picture["framerate", as: Fraction.self]?.numerator ?? 0) > 0
@@ -169,12 +170,14 @@ extension Element {
 }
 
 extension ElementFactoryInfo {
-    /// Silence of a test source, or of a node's handler, is what its user asked for.
+    /// Whether the element captures audio from a device or server. Silence from a test source or from a node's handler
+    /// is intended.
     fileprivate var isAudioDevice: Bool {
         classification.contains("Source/Audio") && name != "audiotestsrc" && !Nodes.factoryNames.contains(name)
     }
 
-    /// Each buffer that such a decoder receives may be a picture; of other codecs some carry none.
+    /// Whether the element decodes images, such as JPEG, of which each buffer holds one. Buffers of video codecs may
+    /// hold none.
     fileprivate var decodesPictures: Bool {
         guard classification.contains("Decoder") else { return false }
         let inputs = padTemplates.filter { $0.direction == .sink }.flatMap { $0.caps.mediaTypes }

@@ -9,33 +9,34 @@ public struct VirtualMicNode: GraphNode {
     /// The node's element.
     public let element: Element
 
-    /// Gives the node its microphone, before the graph is started. The node holds it. With the node's `sink` linked it takes
-    /// the device's place.
+    /// Attaches the node's microphone. Call this before the graph is started. The node keeps a strong reference to it.
+    /// If the node's `sink` is linked, the microphone replaces the audio that arrives there.
     public func attach(_ microphone: some VirtualMic) throws(MediaGraphError) {
         try NodeVTable.attach(microphone, to: element)
     }
 
-    /// Gives the node an editor of what comes in at its `sink`, before the graph is started.
+    /// Attaches an editor of the audio that arrives at the node's `sink`. Call this before the graph is started.
     public func attach<P: AudioProcessor>(_ processor: consuming sending P) throws(MediaGraphError) {
         try NodeVTable.attach(MGAudioProcessor(processor, name: typeName(P.self)), to: element)
     }
 
-    /// The same with a closure, which edits each block in place on the device's streaming thread.
+    /// Attaches a closure that edits each block of that audio in place, on the device's streaming thread. Call this
+    /// before the graph is started.
     public func process(_ body: @escaping @Sendable (inout AudioFrame) throws -> Verdict) throws(MediaGraphError) {
         try attach(ClosureAudioProcessor(body: body))
     }
 
-    /// Takes the processor away that was attached, while the graph doesn't run.
+    /// Removes the attached editor. Call this while the graph isn't running.
     public func detachProcessor() throws(MediaGraphError) {
         try NodeVTable.detach(MGAudioProcessor.self, from: element)
     }
 
-    /// Takes the microphone away that was attached, while the graph doesn't run.
+    /// Removes the attached microphone. Call this while the graph isn't running.
     public func detach() throws(MediaGraphError) { try NodeVTable.detach(MGAudioSource.self, from: element) }
 }
 
 extension Graph {
-    /// The `virtualmic` of that name. Throws `noSuchNode` or `wrongKind`.
+    /// Returns the `virtualmic` of that name. Throws `noSuchNode` or `wrongKind`.
     public func virtualMic(_ name: String) throws(GraphError) -> VirtualMicNode {
         VirtualMicNode(graph: self, element: try node(name, "virtualmic"))
     }

@@ -4,15 +4,15 @@ import MediaGraphCore
 
 /// A `virtualspeaker` of a graph.
 ///
-/// Between its `src` and a device belongs a `queue`: GStreamer's audio sinks wait for the time of a silent block before they
-/// take the next, and a mix that waits with them hears its users too late.
+/// Put a `queue` between its `src` pad and an audio sink. GStreamer's audio sinks wait until a silent block is due
+/// before they accept the next one, and without a queue the mix waits with them and receives its users' audio too late.
 public struct VirtualSpeakerNode: GraphNode {
     /// The graph that the node belongs to.
     public let graph: Graph
     /// The node's element.
     public let element: Element
 
-    /// Gives the node its handler, before the graph is started.
+    /// Attaches the node's handler. Call this before the graph is started.
     public func attach(_ speaker: consuming sending some VirtualSpeaker) throws(MediaGraphError) {
         try NodeVTable.attach(consumer(speaker), to: element)
     }
@@ -21,10 +21,11 @@ public struct VirtualSpeakerNode: GraphNode {
         MGAudioConsumer(speaker, name: typeName(S.self))
     }
 
-    /// Takes the handler away that was attached, while the graph doesn't run.
+    /// Removes the node's handler. Call this while the graph isn't running.
     public func detach() throws(MediaGraphError) { try NodeVTable.detach(MGAudioConsumer.self, from: element) }
 
-    /// Gives the node a closure that borrows each block of each stream (`memory-mode=stack`).
+    /// Attaches a closure that borrows each block of each stream (`memory-mode=stack`). Call this before the graph is
+    /// started.
     public func receive(
         _ body: @escaping @Sendable (borrowing AudioFrame, SpeakerStream) throws -> Void
     ) throws(MediaGraphError) {
@@ -32,10 +33,10 @@ public struct VirtualSpeakerNode: GraphNode {
             MGAudioConsumer(ClosureSpeaker(body: body), name: "closure", memoryMode: .stack), to: element)
     }
 
-    /// Gives the node an editor of the mix, at any time: it takes the place of the old one between two blocks. What it makes
-    /// of the mix is what the handler gets and what leaves `src`; the one-way streams are as they were.
+    /// Attaches an editor of the mix, at any time. While the graph runs, it replaces the old editor between two blocks.
     ///
-    /// It isn't the handler's own business, since a handler may be late, on a thread of its own, and what plays can't wait.
+    /// The handler and the `src` pad get the edited mix; the one-way streams aren't edited. The editor is separate from
+    /// the handler because a handler may run late on a thread of its own, and playback can't wait for it.
     public func attach(editor: consuming sending some AudioProcessor) throws(MediaGraphError) {
         try NodeVTable.attach(processor(editor), to: element)
     }
@@ -44,17 +45,20 @@ public struct VirtualSpeakerNode: GraphNode {
         MGAudioProcessor(editor, name: typeName(P.self))
     }
 
-    /// Leaves the mix as it is, from the next block on.
+    /// Removes the editor. From the next block on, the mix isn't edited.
     public func detachEditor() throws(MediaGraphError) { try NodeVTable.detach(MGAudioProcessor.self, from: element) }
 
-    /// Gives the node a closure that edits each block of the mix in place, on the mix's streaming thread.
+    /// Attaches a closure that edits each block of the mix in place, on the mix's streaming thread.
     public func edit(_ body: @escaping @Sendable (inout AudioFrame) throws -> Verdict) throws(MediaGraphError) {
         try attach(editor: ClosureEditor(body: body))
     }
 
-    /// All streams' blocks as they come, owned (`memory-mode=heap`): each may be kept and sent to other tasks. One sequence a
-    /// node, read by one task. It holds up to the node's `max-frames`; then a live graph loses its oldest blocks, counted in
-    /// `statistics.dropped`, and any other waits. It throws the graph's error, and ends when the graph does.
+    /// The blocks of all streams as an asynchronous sequence. The blocks are owned (`memory-mode=heap`): they may be
+    /// kept and sent to other tasks.
+    ///
+    /// A node has one sequence, which one task reads. The sequence queues up to the node's `max-frames`. When the queue
+    /// is full, a live graph drops its oldest blocks and counts them in `statistics.dropped`; any other graph waits.
+    /// The sequence ends with the graph, and throws the graph's error.
     public var audio: FrameSequence<SpeakerAudio> {
         get throws(MediaGraphError) {
             let channel = FrameChannel<SpeakerAudio>()
@@ -64,7 +68,7 @@ public struct VirtualSpeakerNode: GraphNode {
         }
     }
 
-    /// Samples that came too late for a live mix, of each channel, since the node left READY.
+    /// Samples per channel that arrived too late for a live mix, since the node left READY.
     public var lateSamples: UInt64 {
         (try? element.property("stats", as: Structure.self))?["late-samples"] ?? 0
     }
@@ -84,7 +88,7 @@ private struct ClosureEditor: AudioProcessor {
 }
 
 extension Graph {
-    /// A `virtualspeaker`.
+    /// Returns the `virtualspeaker` of that name. Throws `noSuchNode` or `wrongKind`.
     public func virtualSpeaker(_ name: String) throws(GraphError) -> VirtualSpeakerNode {
         VirtualSpeakerNode(graph: self, element: try node(name, "virtualspeaker"))
     }

@@ -1,24 +1,26 @@
 import MediaGraphCore
 
-/// How a session's pipes and previews hand video over (ZEGO's `ZegoCustomVideoRenderConfig`): the properties of their
-/// `rawdatapipe`s. Part of the context, so it is settled before the session is joined; the elements refuse to have it changed
-/// while they run.
+/// How a session's pipes and previews deliver video (ZEGO's `ZegoCustomVideoRenderConfig`). These are properties of
+/// their `rawdatapipe` elements. They are part of the ``SessionContext`` and can't change while the session runs.
 public struct CustomVideoRender: Sendable, Hashable {
-    /// Raw pixels, the buffer as it comes, or access units. For the latter two `subscribe` takes the resolution `native` only.
+    /// Whether delegates get raw pixels, native buffers or encoded access units. With the latter two, `subscribe`
+    /// accepts only the resolution `native`.
     public var bufferType: BufferType
-    /// A series (`yuv`: I420, `rgb`: BGRA) or one format; `auto`: I420.
+    /// The pixel format of raw frames: a series (`yuv` means I420, `rgb` means BGRA), one format, or `auto`, which
+    /// means I420.
     public var format: PipeFormat
-    /// Where each pipe's frames are shown besides (enableEngineRender), as a description of elements that takes video:
-    /// `videoconvert ! autovideosink`. `nil`: frames go to delegates only.
+    /// Elements that show each pipe's frames in addition to the delegates (enableEngineRender), as a description that
+    /// accepts video, such as `videoconvert ! autovideosink`. `nil` if only delegates get the frames.
     public var engineRender: String?
 
-    /// Raw frames in the stream's own format, drawn by the application alone, unless told otherwise.
+    /// Creates a configuration. By default delegates alone get raw I420 frames.
     public init(bufferType: BufferType = .raw, format: PipeFormat = .auto, engineRender: String? = nil) {
         self.bufferType = bufferType
         self.format = format
         self.engineRender = engineRender
     }
 
+    /// The settings as properties of a `rawdatapipe`, without defaults.
     var properties: [(name: String, text: String)] {
         var properties: [(name: String, text: String)] = []
         if bufferType != .raw { properties.append(("buffer-type", bufferType.nick)) }

@@ -3,13 +3,13 @@ import MediaGraphCore
 import MediaGraphElements
 import Synchronization
 
-/// A `rawdatapipe` behind one of a session's pads, for as long as somebody receives its frames.
+/// A `rawdatapipe` behind one of a session's pads. It exists while it has subscribers.
 final class PipeReader: Sendable {
     private struct State: Sendable {
         var element: Element?
-        /// Where its frames are shown besides.
+        /// The elements of `CustomVideoRender.engineRender`, which show the frames too.
         var renderer: Element?
-        /// Delegates, and channels of tasks. One that is gone counts as unsubscribed.
+        /// The subscribed delegates and channels. One that has been released counts as unsubscribed.
         var receivers: [Weak] = []
 
         mutating func remove(_ receiver: AnyObject) {
@@ -21,44 +21,45 @@ final class PipeReader: Sendable {
         weak var receiver: (any AnyObject & Sendable)?
     }
 
-    private let place: SessionPlace
+    private let sessionGraph: SessionGraph
     private let identity: PipeIdentity
     private let properties: [(name: String, text: String)]
     private let engineRender: String?
     private let state = Mutex(State())
 
-    /// The pad has the pipe's name.
+    /// Makes a reader of the session's pad that has the same name as the pipe.
     init(
-        _ place: SessionPlace, _ identity: PipeIdentity, _ properties: [(name: String, text: String)],
+        _ sessionGraph: SessionGraph, _ identity: PipeIdentity, _ properties: [(name: String, text: String)],
         engineRender: String? = nil
     ) {
-        self.place = place
+        self.sessionGraph = sessionGraph
         self.identity = identity
-        // A delegate that throws costs itself the frame, not everybody the session.
+        // A delegate that throws loses that frame. It doesn't end the session.
         self.properties = properties + [("on-error", DeliveryFailurePolicy.drop.nick)]
         self.engineRender = engineRender
     }
 
+    /// Subscribes a delegate, and makes the pipe if there is none.
     func subscribe(_ delegate: some RawDataDelegate, _ resolution: Resolution) throws(MediaGraphError) {
         try add(delegate) { (element) throws(MediaGraphError) in
             try NodeVTable.subscribe(delegate, identity, resolution, to: element)
         }
     }
 
-    /// Subscribes until nobody reads the sequence any more.
+    /// Returns a sequence of the pipe's frames, which is subscribed until its reader is gone.
     func frames(_ resolution: Resolution) throws(MediaGraphError) -> FrameSequence<OwnedVideoFrame> {
         guard !properties.contains(where: { $0 == ("memory-mode", MemoryMode.stack.nick) }) else {
             throw .invalidParameter(
-                .init("\(identity.name)'s memory mode", expected: "heap, for frames that are kept", actual: "stack"))
+                .init("\(identity.name)'s memory mode", expected: "heap, for a sequence of frames", actual: "stack"))
         }
         let channel = FrameChannel<OwnedVideoFrame>()
         try add(channel) { (element) throws(MediaGraphError) in
             try NodeVTable.subscribe(channel, resolution, to: element)
         }
-        // Not on the thread that gives the sequence up, which may be a task's: it waits for a callback in flight.
-        channel.whenAbandoned { [place, self] in place.enqueue { _ in try? self.unsubscribe(channel) } }
-        place.graph.streams.add(channel)
-        return FrameSequence(channel, graph: place.graph)
+        // Queued, because unsubscribing waits for a running callback, and a task may abandon the channel.
+        channel.whenAbandoned { [sessionGraph, self] in sessionGraph.enqueue { _ in try? self.unsubscribe(channel) } }
+        sessionGraph.graph.streams.add(channel)
+        return FrameSequence(channel, graph: sessionGraph.graph)
     }
 
     private func add(
@@ -67,56 +68,64 @@ final class PipeReader: Sendable {
         try state.withLock { state throws(MediaGraphError) in
             let known = state.element
             let element =
-                if let known { known } else { try SessionPlace.make("rawdatapipe", identity.name, properties) }
+                if let known { known } else { try SessionGraph.make("rawdatapipe", identity.name, properties) }
             var renderer: Element?
-            if known == nil, let engineRender { renderer = try SessionPlace.make(parsing: engineRender) }
+            if known == nil, let engineRender { renderer = try SessionGraph.make(parsing: engineRender) }
             try subscribe(element)
             state.receivers.append(Weak(receiver: receiver))
             guard known == nil else { return }
             (state.element, state.renderer) = (element, renderer)
-            place.enqueue { [identity, renderer] place in
-                place.graph.pipeline.add(element)
+            sessionGraph.enqueue { [identity, renderer] sessionGraph in
+                sessionGraph.graph.pipeline.add(element)
                 if let renderer {
-                    place.add(renderer)
-                    // Before the pipe runs: then it has no more pads to give.
-                    place.link(element.requestPad("src"), to: renderer)
+                    sessionGraph.add(renderer)
+                    // Before the pipe runs, when it no longer accepts requests for pads.
+                    sessionGraph.link(element.requestPad("src"), to: renderer)
                 }
                 element.syncState()
-                place.link(identity.name, to: element, "sink")
+                sessionGraph.link(identity.name, to: element, "sink")
             }
         }
     }
 
+    /// Unsubscribes a delegate, and removes the pipe after the last one. Waits for a running callback to return.
+    func unsubscribe(_ receiver: some AnyObject & Sendable) async throws(MediaGraphError) {
+        try await runBlocking { () throws(MediaGraphError) in try self.unsubscribe(receiver) }
+    }
+
+    /// Unsubscribes a delegate or channel, and removes the pipe after the last one. Blocks until a running callback has
+    /// returned.
+    @available(*, noasync)
     func unsubscribe(_ receiver: some AnyObject & Sendable) throws(MediaGraphError) {
         guard let element = state.withLock({ $0.element }) else {
-            throw .wrongUsage(.init(identity.name, expected: "a delegate that is subscribed", actual: "another"))
+            throw .wrongUsage(.init(identity.name, actual: "the delegate isn't subscribed"))
         }
-        // It waits for callbacks, which may subscribe others: outside the lock.
+        // Without holding the lock, because this waits for callbacks, which may subscribe others.
         try NodeVTable.unsubscribe(receiver, from: element)
         state.withLock { $0.remove(receiver) }
         removeIfUnread()
     }
 
-    /// Nobody pays for what nobody reads.
+    /// Removes the pipe if it has no subscribers, so that unread video costs nothing.
     func removeIfUnread() {
         state.withLock { state in
             guard let element = state.element, state.receivers.allSatisfy({ $0.receiver == nil }) else { return }
             let renderer = state.renderer
             (state.element, state.renderer, state.receivers) = (nil, nil, [])
-            place.enqueue { [identity] place in
-                place.unlink(identity.name)
-                place.remove(element)
-                if let renderer { place.remove(renderer) }
+            sessionGraph.enqueue { [identity] sessionGraph in
+                sessionGraph.unlink(identity.name)
+                sessionGraph.remove(element)
+                if let renderer { sessionGraph.remove(renderer) }
             }
         }
     }
 
     var statistics: NodeCounts { state.withLock { $0.element }.flatMap(NodeCounts.init) ?? .none }
 
-    /// As a description has it.
+    /// The pipe as a description; `nil` while it doesn't exist.
     var text: String? {
         guard state.withLock({ $0.element != nil }) else { return nil }
-        let source = place.observers?.outletText(identity.name) ?? "session.\(identity.name)"
+        let source = sessionGraph.observers?.outletText(identity.name) ?? "session.\(identity.name)"
         return "\(source) ! rawdatapipe name=\(identity.name)" + properties.map { " \($0.name)=\($0.text)" }.joined()
             + (engineRender.map { " ! \($0)" } ?? "")
     }

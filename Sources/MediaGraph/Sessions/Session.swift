@@ -3,42 +3,45 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// A user in a room, as Zoom's Video SDK has it: sends what its ``SessionContext`` names, and reads the others' raw data.
+/// One user's session in a room, modeled on Zoom's Video SDK. It sends the media that its ``SessionContext`` names, and
+/// gives access to the other users' raw data.
 ///
-/// Underneath is a ``Graph`` with one `mediasession`: whatever is done here can be written as text, and ``description`` is
-/// that text at the moment. Sendable: any task or thread may call it. Events come in order, to the delegate on a queue of
-/// the session's own, and to any number of readers of ``events``. A session that nobody holds any more leaves; an event
-/// about a user that waits to be read holds it.
+/// A session is a ``Graph`` with one `mediasession` element. Everything that a session does can also be written as a
+/// description; ``description`` is the current one. Any task or thread may call a session. Events are delivered in
+/// order, to the delegate on the session's own queue and to any number of readers of ``events``. A session leaves its
+/// room when its last reference is released. An unread event about a user keeps the session alive.
 public final class Session: Sendable {
     private enum Phase: Sendable { case outside, previewing, joining, joined }
 
     private struct State: Sendable {
         weak var delegate: (any SessionDelegate)?
         var phase = Phase.outside
-        /// What happens while this user joins is told behind that.
+        /// Events that occur while the user joins. They are delivered after ``SessionEvent/joined``.
         var postponed: [SessionEvent] = []
-        /// Who is here, each with what they send.
+        /// The users in the room, each with the streams that they are sending.
         var sending: [String: Set<UserStream>] = [:]
         var pipes: [PipeIdentity: PipeReader] = [:]
-        /// Of a run that ended by itself.
+        /// Stops the graph after a run that ended by itself.
         var leaving: Task<Void, Never>?
     }
 
-    /// What the session was made with.
+    /// The settings that the session was made with.
     public let context: SessionContext
-    /// What carries it. Nodes may be looked up in it: `camera`, `preprocessor`, `mic`, `speaker`, `session`.
+    /// The session's graph. Its nodes are named `camera`, `preprocessor`, `mic`, `speaker` and `session`.
     public let graph: Graph
-    let place: SessionPlace
+    let sessionGraph: SessionGraph
     private let state = Mutex(State())
     private let readers = EventReaders<SessionEvent>()
     private let callbacks = DispatchQueue(label: "mediagraph.session")
     let sound: SoundReader
     let share: ShareLink
 
-    /// Throws `wrongUsage` where the context names what rules each other out, and `invalidParameter` where one of its
-    /// descriptions doesn't hold.
+    /// Makes a session, which doesn't join its room yet.
+    ///
+    /// Throws `wrongUsage` if settings of the context exclude each other, and `invalidParameter` if one of its names or
+    /// descriptions is invalid.
     public init(_ context: SessionContext) throws(MediaGraphError) {
-        // The transports are registered together with the nodes.
+        // Before `validate`, because the transports are registered together with the nodes.
         do throws(RegistrationError) { try Nodes.register() } catch {
             throw .unsupported(.init("the nodes", actual: "\(error)"))
         }
@@ -46,13 +49,13 @@ public final class Session: Sendable {
         self.context = context
         do throws(GraphError) {
             graph = try Graph(context.description())
-            place = SessionPlace(
+            sessionGraph = SessionGraph(
                 graph: graph, element: try graph.element("session"), observers: RemoteObservers(context))
         } catch { throw .invalidParameter(.init("the session's description", actual: "\(error)")) }
-        sound = SoundReader(place, context)
-        share = ShareLink(place)
+        sound = SoundReader(sessionGraph, context)
+        share = ShareLink(sessionGraph)
         sound.session.withLock { $0 = WeakSession(self) }
-        place.observers?.session.withLock { $0 = WeakSession(self) }
+        sessionGraph.observers?.session.withLock { $0 = WeakSession(self) }
         try attachHandlers()
         graph.listen(
             Graph.Listener(
@@ -73,7 +76,7 @@ public final class Session: Sendable {
         try node.attach(processor)
     }
 
-    /// Whom its events and sounds go to; held weakly.
+    /// The object that receives the session's events and audio. Held weakly.
     public var delegate: (any SessionDelegate)? {
         get { state.withLock { $0.delegate } }
         set { state.withLock { $0.delegate = newValue } }
@@ -81,18 +84,18 @@ public final class Session: Sendable {
 
     // MARK: Joining
 
-    /// Comes into the room and sends; where the preview runs, with what it has begun.
+    /// Joins the room and starts sending. A running preview continues without interruption.
     ///
-    /// Throws `alreadyInUse` where somebody in the room has the name, `noDevice` or `deviceBusy` where a device can't be had,
-    /// `notInSession` where it was left, or the task cancelled, before, and `wrongUsage` for a session that has been joined.
+    /// Throws `alreadyInUse` if somebody in the room has the user's name, `noDevice` or `deviceBusy` if a device can't
+    /// be opened, `notInSession` if ``leave()`` is called or the task is cancelled before the user has joined, and
+    /// `wrongUsage` if the session is already joined.
     public func join() async throws(MediaGraphError) {
         let before = state.withLock { state in
             defer { if state.phase == .outside || state.phase == .previewing { state.phase = .joining } }
             return state.phase
         }
         guard before == .outside || before == .previewing else {
-            throw .wrongUsage(
-                .init("joining", expected: "a session that isn't in its room: leave() first", actual: "one that is"))
+            throw .wrongUsage(.init("the session", actual: "has already been joined; call leave() first"))
         }
         if before == .previewing {
             do throws(MediaGraphError) { try await setJoins(true) } catch {
@@ -108,7 +111,7 @@ public final class Session: Sendable {
         endJoining(in: .joined, [.joined])
     }
 
-    /// Tells `first`, and then what happened meanwhile; nothing where the session has ended by now.
+    /// Delivers `first`, and then the events that occurred while joining. Does nothing if the session has ended by now.
     private func endJoining(in phase: Phase, _ first: [SessionEvent]) {
         let events = state.withLock { state -> [SessionEvent] in
             guard state.phase == .joining else { return [] }
@@ -119,7 +122,7 @@ public final class Session: Sendable {
         for event in events { send(event) }
     }
 
-    /// It didn't start.
+    /// Goes back to being outside the room after a failed start.
     private func giveUp(_ phase: Phase) {
         state.withLock { state in
             if state.phase == phase { (state.phase, state.postponed) = (.outside, []) }
@@ -127,24 +130,24 @@ public final class Session: Sendable {
     }
 
     private func start(joins: Bool) async throws(MediaGraphError) {
-        // One that ended by itself may still be on its way out.
+        // A run that ended by itself may still be stopping.
         await state.withLock { $0.leaving }?.value
-        // Only a session that runs can refuse it, and `start` does.
+        // Setting `join` only fails while the graph runs, and then `graph.start` throws.
         try? await setJoins(joins)
         do throws(GraphError) { try await graph.start() } catch { throw MediaGraphError(error, "the session") }
     }
 
     private func setJoins(_ joins: Bool) async throws(MediaGraphError) {
-        try await graph.onControlQueue { [place] () throws(MediaGraphError) in
-            do throws(PropertyError) { try place.element.setProperty("join", to: joins) } catch {
-                // There is no other reason on the queue where states change.
-                guard case .refused(_, _, let reason) = error else { throw .wrapping(error, place.name) }
-                throw .alreadyInUse(.init(place.name, actual: reason))
+        try await graph.onControlQueue { [sessionGraph] () throws(MediaGraphError) in
+            do throws(PropertyError) { try sessionGraph.element.setProperty("join", to: joins) } catch {
+                // On the control queue, a name that is taken is the only reason for a refusal.
+                guard case .refused(_, _, let reason) = error else { throw .wrapping(error, sessionGraph.name) }
+                throw .alreadyInUse(.init(sessionGraph.name, actual: reason))
             }
         }
     }
 
-    /// Starts the graph without coming into the room; nothing where it runs.
+    /// Starts the graph without joining the room. Does nothing if the graph is running.
     func startPreview() async throws(MediaGraphError) {
         let isFirst = state.withLock { state in
             guard state.phase == .outside else { return false }
@@ -158,24 +161,24 @@ public final class Session: Sendable {
         }
     }
 
-    /// Nothing where the user is in the room, or comes there.
+    /// Stops the graph. Does nothing if the user is in the room or joining.
     func stopPreview() async { if isPreviewing { await graph.stop() } }
 
     private var isPreviewing: Bool { state.withLock { $0.phase == .previewing } }
 
-    /// Leaves the room, and the devices. When it returns no handler is running and none will be called; subscriptions stay
-    /// for the next time.
+    /// Leaves the room and closes the devices. When this returns, no handler is running and none will be called.
+    /// Subscriptions remain for the next time that the session is joined.
     public func leave() async { await graph.stop() }
 
     /// Whether the user is in the room.
     public var isJoined: Bool { state.withLock { $0.phase == .joined } }
 
-    /// The session as text, for `mediagraph run`: what runs now, subscriptions and shares too.
+    /// The session as a description for `mediagraph run`, including its current subscriptions and share.
     public var description: String {
         let pipes = state.withLock { Array($0.pipes.values) }
         var context = context
         context.mirrorMode = mirrorMode
-        let links = pipes.compactMap(\.text) + (place.observers?.texts ?? []) + sound.texts + share.texts
+        let links = pipes.compactMap(\.text) + (sessionGraph.observers?.texts ?? []) + sound.texts + share.texts
         return ([context.description(joins: !isPreviewing)] + links.sorted()).joined(separator: "\n")
     }
 
@@ -184,19 +187,19 @@ public final class Session: Sendable {
     /// The session's own user.
     public var localUser: SessionUser { SessionUser(name: context.user, session: self) }
 
-    /// Who else is in the room, in the order of their names.
+    /// The other users in the room, sorted by name.
     public var remoteUsers: [SessionUser] {
         state.withLock { $0.sending.keys.filter { $0 != context.user }.sorted() }.map {
             SessionUser(name: $0, session: self)
         }
     }
 
-    /// Throws `noSuchUser` for one who isn't here.
+    /// Returns the user of that name. Throws `noSuchUser` if the user isn't in the room.
     public func user(_ name: String) throws(MediaGraphError) -> SessionUser {
         guard has(name) else {
             let known = remoteUsers.map(\.name).joined(separator: ", ")
-            throw .noSuchUser(
-                .init("user \"\(name)\"", expected: known.isEmpty ? "somebody in the room" : known, actual: "nobody"))
+            let others = known.isEmpty ? ", and nobody else is" : "; the other users are \(known)"
+            throw .noSuchUser(.init("user \"\(name)\"", actual: "isn't in the room\(others)"))
         }
         return SessionUser(name: name, session: self)
     }
@@ -211,7 +214,7 @@ public final class Session: Sendable {
         state.withLock { state in
             if let pipe = state.pipes[identity] { return pipe }
             let render = identity.kind == .video ? context.customVideoRender?.engineRender : nil
-            let pipe = PipeReader(place, identity, context.properties(of: identity.kind), engineRender: render)
+            let pipe = PipeReader(sessionGraph, identity, context.properties(of: identity.kind), engineRender: render)
             state.pipes[identity] = pipe
             return pipe
         }
@@ -219,12 +222,16 @@ public final class Session: Sendable {
 
     // MARK: Events
 
-    /// What happens from now on. Any number of readers, each with all events; a slow reader loses the oldest of more than
-    /// 256. It ends when the session is gone.
+    /// The session's events from now on. The stream ends when the session is released.
+    ///
+    /// Any number of tasks may read events; each access makes a stream of its own that gets all events. A stream holds
+    /// 256 events for a slow reader, and then drops the oldest.
     public var events: AsyncStream<SessionEvent> { readers.stream }
 
-    /// A source of this user's that ends or fails is the end of its stream, and of a share that it fed, with a warning. What
-    /// fails on the way into the room is the end of that.
+    /// Whether the session continues after an element has failed or, for `nil`, after all sources have ended.
+    ///
+    /// If a source of this user fails in the room, only its stream or the share that it feeds ends, with a warning. A
+    /// failure while the user joins ends the session.
     private func outlives(_ element: Element?) -> Bool {
         let phase = state.withLock { $0.phase }
         guard let element else { return phase == .joining || phase == .joined }
@@ -237,28 +244,28 @@ public final class Session: Sendable {
         for pipe in state.withLock({ Array($0.pipes.values) }) { pipe.removeIfUnread() }
     }
 
-    /// Whether it has been left: what ends then is no news.
+    /// Whether the session has been left. Users and streams that end after that aren't reported.
     private var isOutside: Bool { state.withLock { $0.phase == .outside } }
 
-    /// On the thread that posts: it only takes notes.
+    /// Handles an event of the graph. Called on the thread that posts the event, so it must not block.
     private func hear(_ event: GraphEvent) {
         switch event {
         case .userJoined, .userLeft, .userStream, .alphaChannel: if isOutside { return }
         default: break
         }
         switch event {
-        case .userJoined(place.name, let user):
-            // Ahead of those who hear of the user, and read the video behind the observer.
-            place.enqueue { $0.observers?.joined(user, $0) }
+        case .userJoined(sessionGraph.name, let user):
+            // Queued before the event is delivered, so that a subscriber's pipe is added downstream of the observer.
+            sessionGraph.enqueue { $0.observers?.joined(user, $0) }
             state.withLock { $0.sending[user] = $0.sending[user] ?? [] }
             sound.joined(user)
             tell(.userJoined(SessionUser(name: user, session: self)))
-        case .userLeft(place.name, let user):
+        case .userLeft(sessionGraph.name, let user):
             state.withLock { $0.sending[user] = nil }
-            place.enqueue { $0.observers?.left(user, $0) }
+            sessionGraph.enqueue { $0.observers?.left(user, $0) }
             sound.left(user)
             tell(.userLeft(SessionUser(name: user, session: self)))
-        case .userStream(place.name, let user, let kind, let isOn):
+        case .userStream(sessionGraph.name, let user, let kind, let isOn):
             guard let stream = UserStream(rawValue: kind) else { return }
             state.withLock { state in
                 if isOn { state.sending[user, default: []].insert(stream) } else { state.sending[user]?.remove(stream) }
@@ -269,8 +276,8 @@ public final class Session: Sendable {
             delegate?.session(self, alphaChannelIsOn: isOn)
             readers.yield(.alphaChannel(isOn: isOn))
         case .warning(let warning):
-            // It may be that a pipe's last delegate is gone.
-            place.enqueue { [weak self] _ in self?.removeUnreadPipes() }
+            // A pipe warns when one of its delegates has been released; that may have been the last one.
+            sessionGraph.enqueue { [weak self] _ in self?.removeUnreadPipes() }
             tell(.warning(warning))
         case .ended(let end):
             let (wasInRoom, users) = state.withLock { state in
@@ -278,23 +285,24 @@ public final class Session: Sendable {
                     state.phase = .outside
                     (state.sending, state.postponed) = ([:], [])
                 }
-                // Away from the devices too, where it ended by itself; whoever joins when he hears of it waits for that.
+                // A run that ended by itself must still close its devices. A later `join` waits for this task.
                 if case .stopped = end {} else { state.leaving = Task { [graph] in await graph.stop() } }
                 return (state.phase == .joined || state.phase == .joining, Array(state.sending.keys))
             }
-            for user in users { place.enqueue { $0.observers?.left(user, $0) } }
+            for user in users { sessionGraph.enqueue { $0.observers?.left(user, $0) } }
             sound.forgetUsers()
             share.forget()
             if wasInRoom {
                 tell(.left(end))
             } else if case .failed(let failure) = end {
-                // A preview's.
+                // The preview failed.
                 tell(.warning(failure))
             }
         default: break
         }
     }
 
+    /// Delivers an event, or postpones it while the user joins.
     private func tell(_ event: SessionEvent) {
         let isPostponed = state.withLock { state in
             guard state.phase == .joining else { return false }

@@ -2,10 +2,10 @@ import MediaGraphCore
 import MediaGraphDescription
 import MediaGraphSession
 
-/// What a session is joined with (Zoom's `ZoomVideoSDKSessionContext` and `ZoomVideoSDKInitParams`): all that is set before
-/// and stays while it lasts.
+/// The settings of a session, which are fixed when the session is made (Zoom's `ZoomVideoSDKSessionContext` and
+/// `ZoomVideoSDKInitParams`).
 ///
-/// The session holds what is in it until it is gone itself.
+/// The session keeps strong references to the context's objects for its own lifetime.
 ///
 /// ```swift
 /// var context = SessionContext(user: "alice", room: "demo")
@@ -16,53 +16,57 @@ import MediaGraphSession
 /// try await session.join()
 /// ```
 public struct SessionContext: Sendable {
-    /// By which the others know this user.
+    /// The user's name in the room.
     public var user: String
-    /// What this user may do: the alpha channel takes a host who may stream raw data (the token's role and permission).
+    /// The user's role. Only a host who may stream raw data can enable the alpha channel (the token's role and
+    /// permission).
     public var role = SessionRole.participant
-    /// Whether the user may stream raw data (`raw-streaming`); a host needs it to enable the alpha channel.
+    /// Whether the user may stream raw data (`raw-streaming`). A host needs this to enable the alpha channel.
     public var allowsRawStreaming = false
-    /// Whoever names the same room meets there.
+    /// The name of the room. Sessions with the same room name and transport meet there.
     public var room: String
-    /// The name of the transport that carries streams between the room's users: the `transport` property of `mediasession`.
+    /// The name of the transport that carries streams between the room's users (the `transport` property of
+    /// `mediasession`).
     public var transport = Self.defaultTransport
     private static let defaultTransport = RoomTransportKind.defaultName
 
-    /// A source of video in a camera's place (externalVideoSourceDelegate). Without a camera and without this the user sends
-    /// no video.
+    /// A video source that replaces the camera (externalVideoSourceDelegate). The user sends no video if this and
+    /// `camera` are both `nil`.
     public var externalVideoSource: (any VideoSource)?
-    /// A camera, as a description of elements that ends in its video: `v4l2src`.
+    /// The camera, as a description of elements that ends with video, such as `v4l2src`.
     public var camera: String?
-    /// A second camera, sent by the auxiliary channel, as a description like `camera`'s.
+    /// A second camera, sent as the auxiliary channel, as a description like that of `camera`.
     public var auxCamera: String?
-    /// Where the main camera is to be seen mirrored; ``Session/mirrorMode`` changes it later.
+    /// Where the main camera appears mirrored. ``Session/mirrorMode`` changes this later.
     public var mirrorMode = MirrorMode.previewOnly
-    /// What makes the alpha channel of what is sent, as an `alphachannel`'s mask (`alpha method=green`); `""`: the alpha that
-    /// frames come with. `nil`: this user has none to turn on. ``SessionVideoHelper`` turns it on and off.
+    /// The elements that make the alpha channel of sent video, as the mask of an `alphachannel`, such as `alpha
+    /// method=green`. An empty string uses the alpha of the camera's frames. With `nil` the session has no alpha
+    /// channel. ``SessionVideoHelper`` turns the alpha channel on and off.
     public var alphaMask: String?
-    /// Edits the camera's frames before they are sent (preProcessorDelegate); an alternative to `externalVideoSource`.
+    /// Edits the camera's frames before they are sent (preProcessorDelegate). Not allowed together with
+    /// `externalVideoSource`.
     public var preProcessor: (any VideoProcessor & Sendable)?
 
-    /// Looks at frames at its positions (registerVideoFrameObserver); or instead one that edits them.
+    /// Observes frames at its positions (registerVideoFrameObserver). Not allowed together with `frameEditor`.
     public var frameObserver: (any SessionFrameObserver)?
-    /// Edits frames at the positions that it names (Agora's observer in read-write mode).
+    /// Edits frames at its positions (Agora's observer in read-write mode). Not allowed together with `frameObserver`.
     public var frameEditor: (any SessionFrameEditor)?
 
-    /// A microphone in the device's place (virtualAudioMicDelegate): the device isn't opened then.
+    /// A virtual microphone (virtualAudioMicDelegate). If it is set, the device of `microphone` isn't opened.
     public var virtualAudioMic: (any VirtualMic)?
-    /// A microphone, as a description of elements that ends in its sound: `alsasrc`.
+    /// The microphone, as a description of elements that ends with audio, such as `alsasrc`.
     public var microphone: String?
 
-    /// Gets all that is to be heard (virtualAudioSpeakerDelegate), from joining on.
+    /// Receives all audio of the room (virtualAudioSpeakerDelegate) while the user is in it.
     public var virtualAudioSpeaker: (any VirtualSpeaker & Sendable)?
-    /// Where it is played besides, as a description of elements that takes sound: `autoaudiosink`.
+    /// Elements that play the room's audio, as a description that accepts audio, such as `autoaudiosink`.
     public var speaker: String?
 
-    /// How pipes and previews hand video over (enableCustomVideoRender); `nil`: as each stream is, to delegates alone.
+    /// How pipes and previews deliver video (enableCustomVideoRender). With `nil`, delegates alone get raw frames.
     public var customVideoRender: CustomVideoRender?
 
-    /// Whose memory raw video, sound and shares come in (videoRawdataMemoryMode and the like); `nil`: borrowed or owned as
-    /// the one who takes them asks for it. A mode that contradicts a delegate is an error when that subscribes.
+    /// Whether raw video is borrowed or owned (videoRawdataMemoryMode). With `nil`, each delegate decides. Subscribing
+    /// a delegate that contradicts the mode throws.
     public var videoMemoryMode: MemoryMode?
     /// Like `videoMemoryMode`, for audio.
     public var audioMemoryMode: MemoryMode?
@@ -77,7 +81,7 @@ public struct SessionContext: Sendable {
 }
 
 extension SessionContext {
-    /// Throws `wrongUsage` for what rules each other out, and `invalidParameter` for names that can't be.
+    /// Throws `wrongUsage` for settings that exclude each other, and `invalidParameter` for invalid names.
     func validate() throws(MediaGraphError) {
         for (subject, name) in [("the user's name", user), ("the room's name", room)] {
             if let refusal = SessionName.requirement(violatedBy: name) {
@@ -90,19 +94,21 @@ extension SessionContext {
         if externalVideoSource != nil, preProcessor != nil || camera != nil {
             throw .wrongUsage(
                 .init(
-                    "the session's video", expected: "an external video source, or a camera and its pre-processor",
-                    actual: "both"))
+                    "the session's video",
+                    actual: "externalVideoSource can't be combined with camera or preProcessor; set one or the other"))
         }
         if frameObserver != nil, frameEditor != nil {
             throw .wrongUsage(
-                .init("the session's frame observer", expected: "one that looks, or one that edits", actual: "both"))
+                .init(
+                    "the session's frame observer",
+                    actual: "frameObserver can't be combined with frameEditor; set one or the other"))
         }
         if preProcessor != nil, camera == nil {
-            throw .wrongUsage(.init("the session's pre-processor", expected: "a camera", actual: "none"))
+            throw .wrongUsage(.init("the session's pre-processor", actual: "needs a camera; set camera too"))
         }
     }
 
-    /// The session as a description: what comes and goes while it runs isn't in it.
+    /// The session as a description, without the elements that are added and removed while it runs.
     func description(joins: Bool = true) -> String {
         let mirror = mirrorMode == .previewOnly ? "" : " mirror=\(mirrorMode.nick)"
         let transportSetting =
@@ -126,7 +132,7 @@ extension SessionContext {
         return lines.joined(separator: "\n")
     }
 
-    /// From the camera to the session; `nil` without one.
+    /// The description from the camera to the session; `nil` without a camera.
     private var video: String? {
         guard let source = externalVideoSource == nil ? camera : "videosource name=camera" else { return nil }
         let observation = SessionObservation(self)
@@ -152,13 +158,13 @@ extension SessionContext {
         "virtualspeaker name=speaker" + (audioMemoryMode.map { " memory-mode=\($0.nick)" } ?? "")
     }
 
-    /// What a pipe of this kind is set by.
+    /// The properties of a pipe of this kind.
     func properties(of kind: PipeIdentity.Kind) -> [(name: String, text: String)] {
         kind == .share ? shareMemoryMode.properties : videoMemoryMode.properties + (customVideoRender?.properties ?? [])
     }
 }
 
 extension MemoryMode? {
-    /// As a description has it.
+    /// The mode as a property of a node.
     var properties: [(name: String, text: String)] { map { [("memory-mode", $0.nick)] } ?? [] }
 }

@@ -1,40 +1,45 @@
 import MediaGraphCore
 
-/// What happens in a session.
+/// An event of a session.
 public enum SessionEvent: Sendable {
-    /// This user has come into the room (onSessionJoin).
+    /// The local user has joined the room (onSessionJoin).
     case joined
-    /// Another has, or was there before (onUserJoin).
+    /// Another user has joined the room, or was in it before the local user (onUserJoin).
     case userJoined(SessionUser)
+    /// Another user has left the room (onUserLeave).
     case userLeft(SessionUser)
-    /// Somebody's stream, this user's own too, has started or stopped being sent (onUserVideoStatusChanged,
-    /// onUserAudioStatusChanged, onUserShareStatusChanged).
+    /// A user has started or stopped sending a stream (onUserVideoStatusChanged, onUserAudioStatusChanged,
+    /// onUserShareStatusChanged). This includes the local user.
     case streamChanged(SessionUser, UserStream, isOn: Bool)
-    /// What this user sends has an alpha channel from now on, or no longer. A delegate isn't told by this event, but by
-    /// ``SessionDelegate/session(_:alphaChannelIsOn:)``, in order with the frames.
+    /// The local user's video has an alpha channel from now on, or no longer. A delegate doesn't get this event; it
+    /// gets ``SessionDelegate/session(_:alphaChannelIsOn:)`` instead, in order with the frames.
     case alphaChannel(isOn: Bool)
-    /// Something is wrong, and the session goes on: also where a source of this user's has failed, whose stream is off then.
+    /// An element posted a warning, or a source of the local user failed. The session continues; a failed source's
+    /// stream is off.
     case warning(ElementFailure)
-    /// This user has left, or had to (onSessionLeave, onError). Nothing of this time in the room comes after it.
+    /// The local user has left the room, or the session failed (onSessionLeave, onError). This is the last event of the
+    /// user's stay in the room.
     case left(GraphEnd)
 }
 
-/// Gets what happens in a session, and its sound (Zoom's `ZoomVideoSDKDelegate`). The session holds it weakly.
+/// Receives a session's events and audio (Zoom's `ZoomVideoSDKDelegate`). The session holds it weakly.
 ///
-/// Events come one at a time and in order, on a queue of the session's own. Sound comes between
-/// ``SessionAudioHelper/subscribe()`` and ``SessionAudioHelper/unsubscribe()`` only, on a thread of its own, which sound waits
-/// for no longer than its queue is long. Any of them may call the session.
+/// Events are delivered one at a time and in order, on the session's own queue. Audio is delivered only between
+/// ``SessionAudioHelper/subscribe()`` and ``SessionAudioHelper/unsubscribe()``, on a thread of its own. If a callback
+/// takes too long, audio waits until its queue is full, and is then dropped. All methods may call the session.
 public protocol SessionDelegate: AnyObject, Sendable {
+    /// Called for each event, except ``SessionEvent/alphaChannel(isOn:)``.
     func session(_ session: Session, _ event: SessionEvent)
-    /// What this user sends has an alpha channel from now on, or no longer (onVideoAlphaChannelStatusChanged). Once for each
-    /// change, on the camera's own thread: behind the last frame of the old kind, and before the first of the new, which
-    /// waits until this returns.
+    /// Called when the local user's video gains or loses its alpha channel (onVideoAlphaChannelStatusChanged). Called
+    /// once for each change, on the camera's streaming thread, between the last frame before the change and the first
+    /// one after it. That frame waits until this returns.
     func session(_ session: Session, alphaChannelIsOn isOn: Bool)
-    /// What all others say together (onMixedAudioRawDataReceived), borrowed for the call.
+    /// Called with each block of the other users' mixed audio (onMixedAudioRawDataReceived), which is borrowed for the
+    /// call.
     func session(_ session: Session, mixedAudioReceived frame: borrowing AudioFrame)
-    /// What one of them says (onOneWayAudioRawDataReceived).
+    /// Called with each block of one user's audio (onOneWayAudioRawDataReceived), which is borrowed for the call.
     func session(_ session: Session, oneWayAudioReceived frame: borrowing AudioFrame, user: SessionUser)
-    /// The sound of a share (onSharedAudioRawDataReceived).
+    /// Called with each block of shared audio (onSharedAudioRawDataReceived), which is borrowed for the call.
     func session(_ session: Session, sharedAudioReceived frame: borrowing AudioFrame)
 }
 
@@ -43,10 +48,10 @@ extension SessionDelegate {
     public func session(_ session: Session, _ event: SessionEvent) {}
     /// Ignores the change.
     public func session(_ session: Session, alphaChannelIsOn isOn: Bool) {}
-    /// Ignores the sound.
+    /// Ignores the audio.
     public func session(_ session: Session, mixedAudioReceived frame: borrowing AudioFrame) {}
-    /// Ignores the sound.
+    /// Ignores the audio.
     public func session(_ session: Session, oneWayAudioReceived frame: borrowing AudioFrame, user: SessionUser) {}
-    /// Ignores the sound.
+    /// Ignores the audio.
     public func session(_ session: Session, sharedAudioReceived frame: borrowing AudioFrame) {}
 }

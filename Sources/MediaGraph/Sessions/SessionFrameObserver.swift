@@ -1,19 +1,22 @@
 import GStreamer
 import MediaGraphCore
 
-/// What a session's observer of frames has, whether it may write to them or not (Agora's `AgoraVideoDataFrameProtocol`).
+/// The common part of a session's frame observers, whether they only read frames or edit them (Agora's
+/// `AgoraVideoDataFrameProtocol`).
 ///
-/// The session puts a `frameobserver` at each of its positions, one for each remote user; where it isn't, there is none.
-/// Calls about one of these come one at a time and in order, on that stream's thread; about several they may come at once.
+/// The session adds a `frameobserver` element at each of the observer's positions; before rendering, one for each
+/// remote user. Calls for one element come one at a time and in order, on that stream's thread. Calls for several
+/// elements may overlap.
 public protocol ObservesSession: AnyObject, Sendable {
-    /// Where it sits (getObservedFramePosition); the same as long as a session has it. By default after capture and before
-    /// rendering.
+    /// The positions at which the observer gets frames (getObservedFramePosition). They must not change while a session
+    /// uses the observer. The default is after capture and before rendering.
     var positions: Set<FramePosition> { get }
-    /// As ``ObservesFrames/preference``, at every position.
+    /// How the observer wants its frames, at every position. See ``FrameObserving/preference``.
     var preference: FramePreference { get }
-    /// Whether remote frames come with their channel, the room, too (isMultipleChannelFrameWanted). By default they don't.
+    /// Whether remote frames are delivered with their channel, which is the room (isMultipleChannelFrameWanted). The
+    /// default is false.
     var wantsChannels: Bool { get }
-    /// As ``ObservesFrames/registered(_:)``, once for each element that it is at.
+    /// Called once for each element that the session adds. See ``FrameObserving/registered(_:)``.
     func registered(_ registration: ObserverRegistration, at position: FramePosition)
 }
 
@@ -22,24 +25,25 @@ extension ObservesSession {
     public var positions: Set<FramePosition> { [.postCapture, .preRenderer] }
     /// I420, neither rotated nor mirrored.
     public var preference: FramePreference { FramePreference() }
-    /// Remote frames come without their channel.
+    /// Remote frames are delivered without their channel.
     public var wantsChannels: Bool { false }
     /// Does nothing.
     public func registered(_ registration: ObserverRegistration, at position: FramePosition) {}
 }
 
-/// Looks at a session's frames (Agora's registerVideoFrameObserver, read-only). By default every frame passes.
+/// Observes a session's frames without changing them (Agora's registerVideoFrameObserver in read-only mode). The
+/// default implementations pass every frame.
 ///
-/// `.drop` keeps a frame from going on: to the pre-processor, to the others, or to the user's pipe. A thrown error ends the
-/// session, as any ``FrameObserver``'s.
+/// Return `.drop` to keep a frame from the pre-processor, from the other users, or from the user's pipe, depending on
+/// the position. A thrown error ends the session, as with any ``FrameObserver``.
 public protocol SessionFrameObserver: ObservesSession {
-    /// This user's, as it was captured (onCaptureVideoFrame).
+    /// Called with each frame of the local user, as it was captured (onCaptureVideoFrame).
     func captured(_ frame: borrowing VideoFrame) throws -> Verdict
-    /// This user's, behind pre-processing (onPreEncodeVideoFrame).
+    /// Called with each frame of the local user after pre-processing (onPreEncodeVideoFrame).
     func willEncode(_ frame: borrowing VideoFrame) throws -> Verdict
-    /// Another user's (onRenderVideoFrame), unless `wantsChannels`.
+    /// Called with each frame of another user if `wantsChannels` is false (onRenderVideoFrame).
     func received(_ frame: borrowing VideoFrame, from user: SessionUser) throws -> Verdict
-    /// Another user's, with the room (onRenderVideoFrameEx), where `wantsChannels`.
+    /// Called with each frame of another user, and the room, if `wantsChannels` is true (onRenderVideoFrameEx).
     func received(_ frame: borrowing VideoFrame, from user: SessionUser, in channel: String) throws -> Verdict
 }
 
@@ -54,22 +58,27 @@ extension SessionFrameObserver {
     public func received(_ frame: borrowing VideoFrame, from user: SessionUser, in channel: String) -> Verdict { .pass }
 }
 
-/// Edits a session's frames in place: what it writes is what goes on, as a ``FrameEditor``'s. Its calls are a
-/// ``SessionFrameObserver``'s.
+/// Edits a session's frames in place (Agora's registerVideoFrameObserver in read-write mode), as a ``FrameEditor``
+/// does. The methods correspond to those of ``SessionFrameObserver``. The default implementations pass every frame
+/// unchanged.
 public protocol SessionFrameEditor: ObservesSession {
+    /// Called with each frame of the local user, as it was captured.
     func captured(_ frame: inout VideoFrame) throws -> Verdict
+    /// Called with each frame of the local user after pre-processing.
     func willEncode(_ frame: inout VideoFrame) throws -> Verdict
+    /// Called with each frame of another user if `wantsChannels` is false.
     func received(_ frame: inout VideoFrame, from user: SessionUser) throws -> Verdict
+    /// Called with each frame of another user, and the room, if `wantsChannels` is true.
     func received(_ frame: inout VideoFrame, from user: SessionUser, in channel: String) throws -> Verdict
 }
 
 extension SessionFrameEditor {
-    /// Passes the frame as it is.
+    /// Passes the frame unchanged.
     public func captured(_ frame: inout VideoFrame) -> Verdict { .pass }
-    /// Passes the frame as it is.
+    /// Passes the frame unchanged.
     public func willEncode(_ frame: inout VideoFrame) -> Verdict { .pass }
-    /// Passes the frame as it is.
+    /// Passes the frame unchanged.
     public func received(_ frame: inout VideoFrame, from user: SessionUser) -> Verdict { .pass }
-    /// Passes the frame as it is.
+    /// Passes the frame unchanged.
     public func received(_ frame: inout VideoFrame, from user: SessionUser, in channel: String) -> Verdict { .pass }
 }

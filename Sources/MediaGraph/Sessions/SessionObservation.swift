@@ -2,7 +2,7 @@ import CMediaGraphABI
 import GStreamer
 import MediaGraphCore
 
-/// A context's observer of frames, read-only or read-write, as its nodes get it.
+/// A context's frame observer or editor, and the `frameobserver` nodes for it.
 struct SessionObservation: Sendable {
     private enum Base: Sendable {
         case observer(any SessionFrameObserver)
@@ -11,7 +11,7 @@ struct SessionObservation: Sendable {
 
     private let base: Base
 
-    /// `nil` without one.
+    /// `nil` if the context has neither.
     init?(_ context: SessionContext) {
         if let observer = context.frameObserver {
             base = .observer(observer)
@@ -36,11 +36,11 @@ struct SessionObservation: Sendable {
         }
     }
 
-    // MARK: As a description has it
+    // MARK: As a description
 
     static func name(of position: FramePosition) -> String { position.nick.replacing("-", with: "_") }
 
-    /// A node's text; `nil` for a position that isn't observed.
+    /// The description of the node at a position; `nil` if the position isn't observed.
     func text(_ position: FramePosition, name: String? = nil) -> String? {
         guard positions.contains(position) else { return nil }
         let mode = mode == ObserverMode.readOnly ? "" : " mode=\(mode.nick)"
@@ -49,7 +49,7 @@ struct SessionObservation: Sendable {
 
     // MARK: As nodes
 
-    /// For the elements that are in the graph from the beginning.
+    /// Attaches the observer to the nodes of the local user's video, which are part of the graph from the beginning.
     func attach(to graph: Graph) throws {
         for position in positions.subtracting([.preRenderer]) {
             guard let node = try? graph.frameObserver(Self.name(of: position)) else { continue }
@@ -57,9 +57,9 @@ struct SessionObservation: Sendable {
         }
     }
 
-    /// A node for a remote user's frames.
+    /// Makes a node that observes a remote user's video.
     func make(_ name: String, user: String, _ session: WeakSession) throws -> Element {
-        let element = try SessionPlace.make(
+        let element = try SessionGraph.make(
             "frameobserver", name, [("position", FramePosition.preRenderer.nick), ("mode", mode.nick)])
         try attach(.received(user, session), to: element)
         return element
@@ -77,7 +77,7 @@ struct SessionObservation: Sendable {
     }
 }
 
-/// Which of its functions an observer is called by.
+/// The method by which an observer receives frames at its position.
 private enum ObservedCall: Sendable {
     case captured, willEncode
     case received(String, WeakSession)

@@ -1,74 +1,85 @@
 import MediaGraphCore
 import MediaGraphSession
 
-/// What this user's own camera or external video source gives (ZEGO's and Agora's preview), as the others get it or would.
+/// The video of the local user's camera or external video source, as the other users get it (the preview of ZEGO's and
+/// Agora's SDKs).
 ///
-/// It needs no room. Before joining, ``start()`` runs the session's one graph with `mediasession join=false`: the camera is
-/// opened, or the external source called, and frames come here alone. Joining then is a step of its own in the same graph,
-/// not another graph's start: nothing is opened or initialised twice, and the preview's frames go on without a gap. A second
-/// graph for the preview alone would have to give the camera up first, and would call an external source for something
-/// that isn't this session.
+/// A preview needs no room. Before joining, ``start()`` runs the session's graph with `mediasession join=false`, which
+/// opens the camera or starts the external source, and delivers frames only to the preview. Joining happens in the same
+/// graph: nothing is opened or initialized twice, and the preview continues without a gap. (A separate preview graph
+/// would have to close the camera first, and would call the external source outside of this session.)
 ///
-/// In a session that has been joined the preview is on by itself. Subscribe at any time, before ``start()`` too.
+/// While the session is joined, the preview is always on. You may subscribe at any time, also before ``start()``.
 public struct SessionPreview: Sendable {
     let session: Session
-    /// The camera that the preview shows.
+    /// The camera whose video the preview delivers.
     public let channel: PublishChannel
 
     private var reader: PipeReader {
         session.pipe(PipeIdentity(name: channel.previewPad, user: session.context.user))
     }
 
-    /// Starts the camera for the preview alone (startPreview); nothing where it runs. Throws `noDevice` or `deviceBusy`
-    /// where it can't be had.
+    /// Starts the cameras without joining the room (startPreview). Does nothing if they are already running. Throws
+    /// `noDevice` or `deviceBusy` if a camera can't be opened.
     public func start() async throws(MediaGraphError) { try await session.startPreview() }
 
-    /// Stops it, where the user isn't in the room (stopPreview): there only leaving does.
+    /// Stops the cameras (stopPreview). Does nothing while the user is in the room; leave the session to stop them
+    /// there.
     public func stop() async { await session.stopPreview() }
 
-    /// Sends the preview's frames to `delegate`, at most `resolution` high, from the next one on. The preview holds it weakly.
+    /// Sends the preview's frames to `delegate`, from the next frame on, scaled down to the height of `resolution` if
+    /// they are higher. The preview keeps only a weak reference.
     ///
-    /// Throws, and then no frame comes: `noVideo` in a session without a camera and without an external source, and else what
-    /// ``SessionPipe/subscribe(_:resolution:)`` does.
+    /// Throws `noVideo` if the session's context has no such camera, and what ``SessionPipe/subscribe(_:resolution:)``
+    /// throws.
     public func subscribe(_ delegate: some RawDataDelegate, resolution: Resolution) throws(MediaGraphError) {
         try checkCamera()
         try reader.subscribe(delegate, resolution)
     }
 
-    /// As ``SessionPipe/unsubscribe(_:)``.
+    /// Stops delivery to `delegate`. When this returns, no callback is running and none will follow.
+    ///
+    /// Waits for a running callback to return. Throws `wrongUsage` if the delegate isn't subscribed.
+    public func unsubscribe(_ delegate: some RawDataDelegate) async throws(MediaGraphError) {
+        try await reader.unsubscribe(delegate)
+    }
+
+    /// Stops delivery to `delegate`, as the asynchronous form does. Blocks until a running callback has returned, unless
+    /// it is called from inside a callback of this delegate.
+    @available(*, noasync, message: "blocks while a callback runs; write `await` for the asynchronous form")
     public func unsubscribe(_ delegate: some RawDataDelegate) throws(MediaGraphError) {
         try reader.unsubscribe(delegate)
     }
 
-    /// As ``SessionPipe/frames(resolution:)``.
+    /// Returns the preview's frames as an asynchronous sequence, as ``SessionPipe/frames(resolution:)`` does. Throws
+    /// `noVideo` if the session's context has no such camera.
     public func frames(resolution: Resolution) throws(MediaGraphError) -> FrameSequence<OwnedVideoFrame> {
         try checkCamera()
         return try reader.frames(resolution)
     }
 
-    /// What has been delivered and lost since somebody subscribed.
+    /// The preview's counters. They start at zero with its first subscription.
     public var statistics: NodeCounts { reader.statistics }
 
     private func checkCamera() throws(MediaGraphError) {
         guard session.context.hasCamera(channel) else {
-            throw .noVideo(
-                .init("the preview", expected: "a camera or an external video source in the context", actual: "neither")
-            )
+            let camera = channel == .main ? "a camera or an external video source" : "an auxCamera"
+            throw .noVideo(.init("the preview", actual: "needs \(camera) in the session's context"))
         }
     }
 }
 
 extension Session {
-    /// What the main camera gives.
+    /// The preview of the main camera.
     public var preview: SessionPreview { SessionPreview(session: self, channel: .main) }
-    /// What the second one gives: `SessionContext.auxCamera`. It starts and stops with the main one.
+    /// The preview of the second camera (`SessionContext.auxCamera`). It starts and stops together with the main one.
     public var auxPreview: SessionPreview { SessionPreview(session: self, channel: .aux) }
 
-    /// Which of the main camera's frames say that they are to be flipped (setVideoMirrorMode): from the next one on, at any
-    /// time. It begins as the context's.
+    /// Where the main camera appears mirrored (setVideoMirrorMode). A change applies from the next frame on. The
+    /// initial value is the context's.
     public var mirrorMode: MirrorMode {
-        get { (try? place.element.property("mirror", as: MirrorMode.self)) ?? context.mirrorMode }
-        // It is never locked, and takes all there are.
-        set { try? place.element.setProperty("mirror", to: newValue) }
+        get { (try? sessionGraph.element.property("mirror", as: MirrorMode.self)) ?? context.mirrorMode }
+        // Can't fail: the property accepts every mode at any time.
+        set { sessionGraph.element.configure("mirror", to: newValue) }
     }
 }

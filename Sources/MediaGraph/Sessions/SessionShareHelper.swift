@@ -1,55 +1,61 @@
 import MediaGraphCore
 import MediaGraphElements
 
-/// A session's share (Zoom's `ZoomVideoSDKShareHelper`): one at a time, and in the whole room one user's.
+/// Controls a session's share (Zoom's `ZoomVideoSDKShareHelper`). A session has one share at a time, and one user at a
+/// time shares in a room.
 public struct SessionShareHelper: Sendable {
     let session: Session
 
-    /// Shares what these sources send, until ``stopSharing()`` or the session is left (startSharingExternalSource). One of
-    /// the two may be `nil`, as where only sound is shared. While another user of the room shares, nothing of it is seen:
-    /// `GraphEvent.shareRefused` and a warning say so.
+    /// Shares what these sources send, until ``stopSharing()`` is called or the session is left
+    /// (startSharingExternalSource). Either source may be `nil`, for example to share only audio.
     ///
-    /// With `playLocally` (isPlaying) the share's sound is heard here too: by a player of its own, made as the context's
-    /// `speaker`. It is no part of what the virtual speaker hears, which is the others' sound.
+    /// While another user of the room shares, this share isn't sent; `GraphEvent.shareRefused` and a warning report
+    /// that. With `playLocally` (isPlaying), the share's audio is also played on this machine, by additional elements
+    /// made from the context's `speaker`. The virtual speaker doesn't receive it, because it receives only the audio of
+    /// other users.
     ///
-    /// Throws `notInSession` before joining, `wrongUsage` without a source, or without a speaker in the context to play on,
-    /// `noAudio` where there is no sound to play, and `alreadyInUse` while something is shared.
+    /// Throws `notInSession` before joining, `wrongUsage` if both sources are `nil` or `playLocally` is true without a
+    /// `speaker` in the context, `noAudio` if `playLocally` is true without an audio source, and `alreadyInUse` while
+    /// something is shared.
     public func startSharing(
         _ source: (any ShareSource)?, audioSource: (any ShareAudioSource)? = nil, playLocally: Bool = false
     ) async throws(MediaGraphError) {
-        guard session.isJoined else { throw .notInSession(.init("a share", expected: "to begin after joining")) }
+        guard session.isJoined else {
+            throw .notInSession(.init("the session's share", actual: "can't start before the session is joined"))
+        }
         guard source != nil || audioSource != nil else {
-            throw .wrongUsage(.init("a share", expected: "a source, an audio source, or both", actual: "neither"))
+            throw .wrongUsage(.init("the session's share", actual: "needs a video source, an audio source, or both"))
         }
         try await session.share.start(source, audioSource, speaker: playLocally ? try speaker(audioSource) : nil)
     }
 
     private func speaker(_ source: (any ShareAudioSource)?) throws(MediaGraphError) -> String {
         guard source != nil else {
-            throw .noAudio(.init("a share that is played here too", expected: "an audio source", actual: "none"))
+            throw .noAudio(.init("the session's share", actual: "needs an audio source to play it locally"))
         }
         guard let speaker = session.context.speaker else {
             throw .wrongUsage(
-                .init("a share that is played here too", expected: "a speaker in the context", actual: "none"))
+                .init("the session's share", actual: "needs a speaker in the session's context to play it locally"))
         }
         return speaker
     }
 
-    /// Ends the share: when it returns, its sources have been stopped and nothing of theirs leaves any more.
+    /// Ends the share. When this returns, its sources have stopped and none of their frames are sent any more. Does
+    /// nothing if nothing is shared.
     public func stopSharing() async { await session.share.stop() }
 
-    /// Stops the sources for a while; others are told that the share is off (pauseShare). Throws `noShare` where nothing is
-    /// shared.
+    /// Pauses the share: stops its sources, and tells the other users that the share is off (pauseShare). Throws
+    /// `noShare` if nothing is shared.
     public func pause() async throws(MediaGraphError) { try await session.share.node.pause() }
 
-    /// Starts the share's sources again after ``pause()``.
+    /// Restarts the share's sources after ``pause()``. Throws `noShare` if nothing is shared.
     public func resume() async throws(MediaGraphError) { try await session.share.node.resume() }
 
-    /// Whether the session's user shares.
+    /// Whether the session's own user has a share, paused or not.
     public var isSharing: Bool { session.share.isOn }
 }
 
 extension Session {
-    /// Controls the session's shares.
+    /// Controls the session's share.
     public var shareHelper: SessionShareHelper { SessionShareHelper(session: self) }
 }

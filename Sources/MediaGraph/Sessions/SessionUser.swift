@@ -2,7 +2,7 @@ import MediaGraphCore
 import MediaGraphDescription
 import MediaGraphSession
 
-/// One who is in the room, or was (Zoom's `ZoomVideoSDKUser`).
+/// A user who is or was in a session's room (Zoom's `ZoomVideoSDKUser`).
 public struct SessionUser: Sendable, Hashable {
     /// The user's name in the room.
     public let name: String
@@ -23,36 +23,36 @@ public struct SessionUser: Sendable, Hashable {
     /// Whether the user is in the room now.
     public var isPresent: Bool { session.has(name) }
 
-    /// Whether the user sends the stream now.
+    /// Whether the user is sending the stream now.
     public func isSending(_ stream: UserStream) -> Bool { session.isSending(stream, name) }
 
-    /// The user's camera (getVideoPipe), whether it sends now or not.
+    /// The pipe of the user's camera (getVideoPipe). It exists whether or not the camera is sending.
     public var videoPipe: SessionPipe { SessionPipe(user: self, stream: .camera) }
 
-    /// The user's second camera channel, whether it sends now or not.
+    /// The pipe of the user's second camera. It exists whether or not that camera is sending.
     public var auxVideoPipe: SessionPipe { SessionPipe(user: self, stream: .cameraAux) }
 
-    /// What the user shares. Throws `noShare` while that is nothing.
+    /// The pipe of the user's shared video. Throws `noShare` if the user shares no video.
     public var sharePipe: SessionPipe {
         get throws(MediaGraphError) {
             guard isSending(.share) else {
-                throw .noShare(.init("user \"\(name)\"", expected: "a share", actual: "none"))
+                throw .noShare(.init("user \"\(name)\"", actual: "doesn't share anything"))
             }
             return SessionPipe(user: self, stream: .share)
         }
     }
 }
 
-/// One user's raw video (Zoom's `ZoomVideoSDKRawDataPipe`): of the camera, or of a share.
+/// One user's raw video, from a camera or a share (Zoom's `ZoomVideoSDKRawDataPipe`).
 ///
-/// A subscription lasts through the user's leaving and coming back, until it is ended: then the delegate hears that the
-/// stream is off, and on again.
+/// A subscription lasts until it is ended. If the user leaves and comes back, the delegate is told that the stream is
+/// off, and then on again.
 public struct SessionPipe: Sendable {
     /// The user whose stream the pipe delivers.
     public let user: SessionUser
     let stream: StreamKind
 
-    /// `share` for a share's picture, else `video`.
+    /// `share` for a shared video, `video` for a camera.
     public var kind: PipeIdentity.Kind { stream.isShare ? .share : .video }
 
     private var reader: PipeReader {
@@ -60,33 +60,45 @@ public struct SessionPipe: Sendable {
             PipeIdentity(name: stream.outputPrefix + PadName.escape(user.name), kind: kind, user: user.name))
     }
 
-    /// Sends the pipe's frames to `delegate`, at most `resolution` high, from the next one on. The pipe holds it weakly.
+    /// Sends the pipe's frames to `delegate`, from the next frame on, scaled down to the height of `resolution` if they
+    /// are higher. The pipe keeps only a weak reference.
     ///
-    /// Throws, and then no frame comes: `noSuchUser` for one who isn't in the room, `alreadyInUse` for a delegate that is
-    /// subscribed to this pipe, `invalidParameter` where the session's memory mode rules a borrowing delegate out.
+    /// Throws `noSuchUser` if the user isn't in the room, `alreadyInUse` if the delegate is already subscribed to this
+    /// pipe, and `invalidParameter` if the session's memory mode is `heap` and the delegate borrows frames.
     public func subscribe(_ delegate: some RawDataDelegate, resolution: Resolution) throws(MediaGraphError) {
         _ = try user.session.user(user.name)
         try reader.subscribe(delegate, resolution)
     }
 
-    /// When it returns no callback is in flight and none will come; from inside a callback it returns at once, and none
-    /// follows. With the last delegate nothing is read of the user any more. Throws `wrongUsage` for a delegate that isn't
-    /// subscribed.
+    /// Stops delivery to `delegate`. When this returns, no callback is running and none will follow.
+    ///
+    /// Waits for a running callback to return. After the last delegate has unsubscribed, the session no longer reads the
+    /// user's video. Throws `wrongUsage` if the delegate isn't subscribed.
+    public func unsubscribe(_ delegate: some RawDataDelegate) async throws(MediaGraphError) {
+        try await reader.unsubscribe(delegate)
+    }
+
+    /// Stops delivery to `delegate`, as the asynchronous form does. Blocks until a running callback has returned, unless
+    /// it is called from inside a callback of this delegate.
+    @available(*, noasync, message: "blocks while a callback runs; write `await` for the asynchronous form")
     public func unsubscribe(_ delegate: some RawDataDelegate) throws(MediaGraphError) {
         try reader.unsubscribe(delegate)
     }
 
-    /// The pipe's frames as they come, owned, at most `resolution` high: each may be kept and sent to other tasks. Subscribed
-    /// from this call until the sequence and its iterators are gone, or the task that reads is cancelled; with any number of
-    /// sequences and delegates beside. It holds two frames, and a slow reader loses the oldest, counted in
-    /// `statistics.dropped`. It ends when the session is left, and throws the graph's error where it fails.
+    /// Returns the pipe's frames as an asynchronous sequence, scaled down to the height of `resolution` if they are
+    /// higher. The frames are owned: they may be kept and sent to other tasks.
     ///
-    /// Throws what ``subscribe(_:resolution:)`` does; `invalidParameter` where the session's memory mode is the stack's.
+    /// The pipe is subscribed from this call until the sequence and its iterators have been released, or the task that
+    /// reads them is cancelled. A pipe may have any number of sequences and delegates. A sequence holds two frames; for
+    /// a slow reader it drops the oldest and counts them in `statistics.dropped`. The sequence ends when the session is
+    /// left, and throws the graph's error if the session fails.
+    ///
+    /// Throws what ``subscribe(_:resolution:)`` throws, and `invalidParameter` if the session's memory mode is `stack`.
     public func frames(resolution: Resolution) throws(MediaGraphError) -> FrameSequence<OwnedVideoFrame> {
         _ = try user.session.user(user.name)
         return try reader.frames(resolution)
     }
 
-    /// What has been delivered and lost since somebody subscribed.
+    /// The pipe's counters. They start at zero with the pipe's first subscription.
     public var statistics: NodeCounts { reader.statistics }
 }

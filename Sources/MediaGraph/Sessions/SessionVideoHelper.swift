@@ -1,37 +1,39 @@
 import MediaGraphCore
 
-/// A session's alpha channel (Zoom's `ZoomVideoSDKVideoHelper`): ask, in this order, whether it can be enabled, whether the
-/// device supports it, enable it, and see whether it is.
+/// Controls a session's alpha channel (Zoom's `ZoomVideoSDKVideoHelper`). First check ``canEnableAlphaChannel`` and
+/// ``isAlphaChannelSupported``, then call ``enableAlphaChannel(_:)``; ``isAlphaChannelEnabled`` is the result.
 ///
 /// ```swift
 /// let helper = session.videoHelper
 /// if helper.canEnableAlphaChannel, helper.isAlphaChannelSupported { try helper.enableAlphaChannel(true) }
 /// ```
-/// The context names what makes the alpha (`alphaMask`), and gives the host's role and the permission that it takes.
+/// The context's `alphaMask` names the elements that make the alpha. Its `role` must be `host`, and its
+/// `allowsRawStreaming` true.
 public struct SessionVideoHelper: Sendable {
     let session: Session
 
-    /// Whether this user may (canEnableAlphaChannelMode): a host, with the permission to stream raw data.
+    /// Whether the user is permitted to enable the alpha channel (canEnableAlphaChannelMode): a host who may stream raw
+    /// data.
     public var canEnableAlphaChannel: Bool { node?.canEnable ?? false }
 
-    /// Whether this machine can (isDeviceSupportAlphaChannelMode). Blocks while the mask's elements are loaded.
+    /// Whether this machine supports the alpha channel (isDeviceSupportAlphaChannelMode). Blocks while the mask's
+    /// elements are loaded.
     public var isAlphaChannelSupported: Bool { node?.isSupported ?? false }
 
-    /// Whether it is on (isAlphaChannelModeEnabled).
+    /// Whether the alpha channel is enabled (isAlphaChannelModeEnabled).
     public var isAlphaChannelEnabled: Bool { node?.isEnabled ?? false }
 
-    /// Turns it on or off (enableAlphaChannelMode), from the next frame on, which
+    /// Turns the alpha channel on or off (enableAlphaChannelMode), from the next frame on, which
     /// ``SessionDelegate/session(_:alphaChannelIsOn:)`` announces.
     ///
-    /// On throws `unsupported` in a session without a mask or a camera, `notPermitted` where the role or the permission is
-    /// missing, and `unsupported` where the machine, or what is behind, can't take part.
+    /// Turning it on throws `unsupported` if the context has no `alphaMask` or no camera, or if this machine or a
+    /// downstream element doesn't support it, and `notPermitted` if the role or the permission is missing.
     public func enableAlphaChannel(_ on: Bool) throws(MediaGraphError) {
         guard let node else {
             guard on else { return }
             throw .unsupported(
-                .init(
-                    "the session's alpha channel", expected: "a camera, and an alphaMask in the context", actual: "none"
-                ))
+                .init("the session's alpha channel", actual: "needs a camera and an alphaMask in the session's context")
+            )
         }
         try node.enable(on)
     }
@@ -40,6 +42,6 @@ public struct SessionVideoHelper: Sendable {
 }
 
 extension Session {
-    /// Controls the session's video.
+    /// Controls the session's alpha channel.
     public var videoHelper: SessionVideoHelper { SessionVideoHelper(session: self) }
 }

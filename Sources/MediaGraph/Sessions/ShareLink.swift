@@ -4,7 +4,8 @@ import MediaGraphElements
 import MediaGraphSession
 import Synchronization
 
-/// A session's `sharesource`, for as long as something is shared; with a player where its sound is heard here too:
+/// A session's `sharesource` while something is shared, and the elements that play the share's audio locally, if
+/// requested:
 ///
 /// ```
 /// sharesource ─▶ session.share
@@ -20,37 +21,37 @@ final class ShareLink: Sendable {
     private struct Player: Sendable {
         let tee: Element
         let device: Element
-        /// As a description has it.
+        /// `device` as a description.
         let text: String
     }
 
-    private let place: SessionPlace
+    private let sessionGraph: SessionGraph
     private let share = Mutex<Share?>(nil)
 
-    init(_ place: SessionPlace) { self.place = place }
+    init(_ sessionGraph: SessionGraph) { self.sessionGraph = sessionGraph }
 
     var isOn: Bool { share.withLock { $0 != nil } }
 
     var node: ShareSourceNode {
         get throws(MediaGraphError) {
             guard let share = share.withLock({ $0 }) else {
-                throw .noShare(.init("the session's share", expected: "one that has begun", actual: "none"))
+                throw .noShare(.init("the session's share", actual: "hasn't started"))
             }
-            return ShareSourceNode(graph: place.graph, element: share.source)
+            return ShareSourceNode(graph: sessionGraph.graph, element: share.source)
         }
     }
 
     func start(
         _ source: (any ShareSource)?, _ audioSource: (any ShareAudioSource)?, speaker: String?
     ) async throws(MediaGraphError) {
-        var new = Share(source: try SessionPlace.make("sharesource", "share", []))
-        let node = ShareSourceNode(graph: place.graph, element: new.source)
+        var new = Share(source: try SessionGraph.make("sharesource", "share", []))
+        let node = ShareSourceNode(graph: sessionGraph.graph, element: new.source)
         if let source { try node.attach(source) }
         if let audioSource { try node.attach(audioSource: audioSource) }
         if let speaker {
             let text = "queue ! \(speaker)"
             new.player = Player(
-                tee: try SessionPlace.make("tee", "share_heard", []), device: try SessionPlace.make(parsing: text),
+                tee: try SessionGraph.make("tee", "share_heard", []), device: try SessionGraph.make(parsing: text),
                 text: text)
         }
         let made = new
@@ -60,38 +61,38 @@ final class ShareLink: Sendable {
             return true
         }
         guard isFirst else {
-            throw .alreadyInUse(.init("the session's share", expected: "one at a time", actual: "a second"))
+            throw .alreadyInUse(.init("the session's share", actual: "has already started; stop it first"))
         }
         let (hasPicture, hasSound) = (source != nil, audioSource != nil)
-        try await place.graph.onControlQueue { [place] in
-            place.graph.pipeline.add(made.source)
-            if hasPicture { place.link(made.source.staticPad("src"), StreamKind.share.inputPad) }
-            if hasSound { Self.linkSound(made, place) }
+        try await sessionGraph.graph.onControlQueue { [sessionGraph] in
+            sessionGraph.graph.pipeline.add(made.source)
+            if hasPicture { sessionGraph.link(made.source.staticPad("src"), StreamKind.share.inputPad) }
+            if hasSound { Self.linkSound(made, sessionGraph) }
             made.source.syncState()
         }
     }
 
-    private static func linkSound(_ share: Share, _ place: SessionPlace) {
+    private static func linkSound(_ share: Share, _ sessionGraph: SessionGraph) {
         let sound = share.source.requestPad("audio")
-        guard let player = share.player else { return place.link(sound, StreamKind.shareAudio.inputPad) }
-        for element in [player.device, player.tee] { place.add(element) }
-        place.link(player.tee.requestPad("src_%u"), StreamKind.shareAudio.inputPad)
-        place.link(player.tee.requestPad("src_%u"), to: player.device)
-        place.link(sound, to: player.tee)
+        guard let player = share.player else { return sessionGraph.link(sound, StreamKind.shareAudio.inputPad) }
+        for element in [player.device, player.tee] { sessionGraph.add(element) }
+        sessionGraph.link(player.tee.requestPad("src_%u"), StreamKind.shareAudio.inputPad)
+        sessionGraph.link(player.tee.requestPad("src_%u"), to: player.device)
+        sessionGraph.link(sound, to: player.tee)
     }
 
     func stop() async {
         guard let old = share.withLock({ $0.take() }) else { return }
-        try? await place.graph.onControlQueue { [place] in Self.remove(old, place) }
+        try? await sessionGraph.graph.onControlQueue { [sessionGraph] in Self.remove(old, sessionGraph) }
     }
 
-    /// The session has been left, or it has failed.
+    /// Removes the share without waiting, because the session has been left or the share has failed.
     func forget() {
         guard let old = share.withLock({ $0.take() }) else { return }
-        place.enqueue { Self.remove(old, $0) }
+        sessionGraph.enqueue { Self.remove(old, $0) }
     }
 
-    /// Whether `element` is of it; then it is forgotten, as it has failed.
+    /// Removes the share if `element`, which has failed, is part of its source. Returns whether it is.
     func forget(whereItHas element: Element) -> Bool {
         guard let source = share.withLock({ $0?.source }) else { return false }
         guard element == source || element.parent == source else { return false }
@@ -99,14 +100,14 @@ final class ShareLink: Sendable {
         return true
     }
 
-    private static func remove(_ old: Share, _ place: SessionPlace) {
-        place.remove(old.source)
-        for kind in [StreamKind.share, .shareAudio] { place.unlink(kind.inputPad) }
+    private static func remove(_ old: Share, _ sessionGraph: SessionGraph) {
+        sessionGraph.remove(old.source)
+        for kind in [StreamKind.share, .shareAudio] { sessionGraph.unlink(kind.inputPad) }
         guard let player = old.player else { return }
-        for element in [player.tee, player.device] { place.remove(element) }
+        for element in [player.tee, player.device] { sessionGraph.remove(element) }
     }
 
-    /// As a description has it.
+    /// The share as a description.
     var texts: [String] {
         guard let share = share.withLock({ $0 }) else { return [] }
         let hasSound = share.source.staticPad("audio") != nil

@@ -5,36 +5,38 @@ import MediaGraphDescription
 import MediaGraphSession
 import Synchronization
 
+/// A weak reference to a session.
 struct WeakSession: Sendable {
     weak var session: Session?
     init(_ session: Session?) { self.session = session }
 }
 
-/// A session's `virtualspeaker`, with whoever is in the room linked to it: for as long as there is a speaker in the context,
-/// or the session's sound is subscribed.
+/// A session's `virtualspeaker`, linked to the audio of all users in the room. It exists if the context has a speaker,
+/// and otherwise while the delegate is subscribed to the session's audio.
 final class SoundReader: Sendable {
     private struct State: Sendable {
-        /// `nil` while nobody hears.
+        /// The `virtualspeaker`; `nil` while there is none.
         var element: Element?
         var isSubscribed = false
-        /// In the delegate, now.
+        /// The thread that is calling the delegate now.
         var calling: UInt?
-        /// Whose voices are to be heard, and whose share.
+        /// The users whose audio is linked.
         var users: Set<String> = []
+        /// The user whose shared audio is linked.
         var sharing: String?
     }
 
-    private let place: SessionPlace
+    private let sessionGraph: SessionGraph
     private let context: SessionContext
     private let state = BlockingMonitor(State())
     let session = Mutex(WeakSession(nil))
 
-    init(_ place: SessionPlace, _ context: SessionContext) {
-        self.place = place
+    init(_ sessionGraph: SessionGraph, _ context: SessionContext) {
+        self.sessionGraph = sessionGraph
         self.context = context
     }
 
-    /// A speaker that is there from the beginning.
+    /// Uses the context's speaker, which is part of the graph from the beginning.
     func attach(to element: Element) throws(MediaGraphError) {
         try connect(to: element)
         state.withLock { $0.element = element }
@@ -45,11 +47,11 @@ final class SoundReader: Sendable {
         try NodeVTable.attach(MGAudioConsumer(speaker, name: "session"), to: element)
     }
 
-    /// Calls the one whom the session's sound goes to, while it is subscribed. One thread at a time.
+    /// Calls the delegate if it is subscribed to the session's audio. Only one thread at a time may call this.
     func call(_ body: (Session, any SessionDelegate) -> Void) {
         guard let session = session.withLock({ $0.session }), let delegate = session.delegate else { return }
         let isSubscribed = state.withLock(wakes: false) { state in
-            if state.isSubscribed { state.calling = currentThread() }
+            if state.isSubscribed { state.calling = currentThreadID() }
             return state.isSubscribed
         }
         guard isSubscribed else { return }
@@ -59,13 +61,14 @@ final class SoundReader: Sendable {
 
     // MARK: The helper's calls
 
+    /// Starts delivery to the delegate, and makes the `virtualspeaker` if there is none.
     func subscribe() throws(MediaGraphError) {
         try state.withLock { state throws(MediaGraphError) in
             if state.element == nil {
-                let new = try SessionPlace.make("virtualspeaker", "speaker", context.audioMemoryMode.properties)
+                let new = try SessionGraph.make("virtualspeaker", "speaker", context.audioMemoryMode.properties)
                 try connect(to: new)
                 state.element = new
-                place.enqueue { place in place.add(new) }
+                sessionGraph.enqueue { sessionGraph in sessionGraph.add(new) }
                 for user in state.users { link(.audio(user), new) }
                 if let sharing = state.sharing { link(.share(sharing), new) }
             }
@@ -73,26 +76,30 @@ final class SoundReader: Sendable {
         }
     }
 
+    /// Stops delivery to the delegate. Blocks until a running call has returned, unless the calling thread is inside
+    /// that call.
     func unsubscribe() {
         state.withLock { state in
             state.isSubscribed = false
             guard !context.hasSpeaker, let element = state.element.take() else { return }
             for user in state.users { unlink(.audio(user), element) }
             if let sharing = state.sharing { unlink(.share(sharing), element) }
-            place.enqueue { place in place.remove(element) }
+            sessionGraph.enqueue { sessionGraph in sessionGraph.remove(element) }
         }
-        let thread = currentThread()
+        let thread = currentThreadID()
         _ = state.wait { $0.calling == nil || $0.calling == thread ? true : nil }
     }
 
-    // MARK: Who is there
+    // MARK: Users
 
+    /// Links the audio of a user who has joined.
     func joined(_ user: String) {
         state.withLock { state in
             if state.users.insert(user).inserted, let element = state.element { link(.audio(user), element) }
         }
     }
 
+    /// Unlinks the audio of a user who has left.
     func left(_ user: String) {
         state.withLock { state in
             if state.users.remove(user) != nil, let element = state.element { unlink(.audio(user), element) }
@@ -100,7 +107,7 @@ final class SoundReader: Sendable {
         shares(user, false)
     }
 
-    /// One share is heard at a time: the first that began.
+    /// Links or unlinks the shared audio of a user. Only one share is played at a time: the one that began first.
     func shares(_ user: String, _ isOn: Bool) {
         state.withLock { state in
             guard state.sharing == (isOn ? nil : user) else { return }
@@ -110,7 +117,7 @@ final class SoundReader: Sendable {
         }
     }
 
-    /// The room was left.
+    /// Unlinks all users, because the room was left.
     func forgetUsers() { for user in state.withLock({ $0.users }) { left(user) } }
 
     // MARK: Links
@@ -135,17 +142,17 @@ final class SoundReader: Sendable {
     }
 
     private func link(_ link: Link, _ element: Element) {
-        place.enqueue { $0.link(link.sessionPad, to: element, link.speakerPad) }
+        sessionGraph.enqueue { $0.link(link.sessionPad, to: element, link.speakerPad) }
     }
 
     private func unlink(_ link: Link, _ element: Element) {
-        place.enqueue { place in
-            place.unlink(link.sessionPad)
+        sessionGraph.enqueue { sessionGraph in
+            sessionGraph.unlink(link.sessionPad)
             if let pad = element.staticPad(link.speakerPad) { element.releasePad(pad) }
         }
     }
 
-    /// As a description has it.
+    /// The speaker and its links as a description.
     var texts: [String] {
         let (element, users, sharing) = state.withLock { ($0.element, $0.users, $0.sharing) }
         guard element != nil else { return [] }
@@ -155,7 +162,7 @@ final class SoundReader: Sendable {
     }
 }
 
-/// What a session's speaker hands its blocks to: the context's handler, and the delegate of a session that is subscribed.
+/// The handler of a session's speaker. Passes each block to the context's handler and to the subscribed delegate.
 private struct SessionSpeaker: VirtualSpeaker {
     private var base: (any VirtualSpeaker & Sendable)?
     private weak var reader: SoundReader?

@@ -3,28 +3,31 @@ import Dispatch
 import Foundation
 import MediaGraph
 
-/// `mediagraph devices`: what of hardware there is to put into a description.
+/// `mediagraph devices`: lists the devices that a description can use.
 struct DevicesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "devices",
-        abstract: "List cameras, microphones, speakers, screens and video outputs, with the text to paste.",
+        abstract: "List cameras, microphones, speakers, screens and video outputs, with the text for a description.",
         discussion: """
-            Lists cameras from V4L2 and PipeWire, microphones and speakers from the sound server (or from ALSA without one), and \
-            the screen of DISPLAY. A video output is an unused virtual camera (v4l2loopback) or a connector of a card. Programs \
-            that use a device are listed if they are visible to you.
+            Lists cameras from V4L2 and PipeWire, microphones and speakers from the sound server (or from ALSA if there \
+            is none), and the screen of DISPLAY. A video output is an unused virtual camera (v4l2loopback) or a \
+            connector of a card. Programs that use a device are listed if you may see them.
 
-            With --json one object with "devices", and "unanswered" with an error for each server or driver that hangs; with \
-            --watch too a line for each device that is there and for each change: event ("added" or "removed") and device, or \
-            event "unanswered" and error. A device has kind, name, path, text, isDefault, isMonitor, formats and users.
+            With --json, prints one object: "devices", and "unanswered" with an error for each server or driver that \
+            hangs. With --watch --json, prints one object per line for each present device and each change: event \
+            ("added" or "removed") and device, or event "unanswered" and error. A device has kind, name, path, text, \
+            isDefault, isMonitor, formats and users.
 
             EXAMPLES
               mediagraph devices
-              mediagraph devices --json | jq -r '.devices[] | select(.kind == "camera").text'
+              mediagraph devices --json | jq -r '.devices[].text'
               mediagraph devices --watch
 
             EXIT STATUS
-              0    they were listed, or watched until Ctrl-C or until nobody read it any more
-              1    a sound server, an X server or a driver doesn't answer: the list lacks what it has
+              0    the devices were listed, or --watch ended on Ctrl-C or because the reader
+                   of its output went away
+              1    a sound server, an X server or a driver doesn't answer, so the list is
+                   incomplete
               64   the command line is wrong
             """)
 
@@ -67,8 +70,8 @@ struct DevicesCommand: AsyncParsableCommand {
             if !list.unanswered.isEmpty { throw ExitStatus.failure.exitCode }
             return
         }
-        // Where there is nothing yet it would look as if it hung.
-        if !json, isatty(STDERR_FILENO) == 1 { StandardStreams.printError("watching for devices, Ctrl-C ends it") }
+        // Without devices nothing is printed, and the program would seem to hang.
+        if !json, isatty(STDERR_FILENO) == 1 { StandardStreams.printError("watching for devices (Ctrl-C to finish)") }
         let reading = Task {
             for await change in MediaDevices.changes {
                 let isRead =
@@ -77,7 +80,7 @@ struct DevicesCommand: AsyncParsableCommand {
             }
         }
         let signals = await SignalWatch([SIGINT, SIGTERM], on: .global()) { _ in reading.cancel() }
-        // Hours may go by before there is something to write.
+        // Writing would reveal a lost reader only at the next change, which may be hours away.
         let looking = Task {
             while !StandardStreams.hasLostReader {
                 do { try await Task.sleep(for: .seconds(1)) } catch { return }
@@ -89,7 +92,7 @@ struct DevicesCommand: AsyncParsableCommand {
         withExtendedLifetime(signals) {}
     }
 
-    /// False when nobody reads it any more.
+    /// Prints a change. Returns `false` if the reader of standard output has gone away.
     private func tell(_ change: DeviceChange, _ text: DevicesText) -> Bool {
         switch change {
         case .added(let device): return write(text.added(device))

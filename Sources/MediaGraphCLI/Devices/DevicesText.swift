@@ -1,24 +1,25 @@
 import MediaGraph
 
-/// What `devices` prints for people.
+/// The human-readable output of `mediagraph devices`.
 struct DevicesText {
     let style: Style
-    /// Columns at most, where text can be broken.
+    /// The width in columns to which text is wrapped.
     let width: Int
 
     func list(_ devices: [MediaDevice]) -> String {
         MediaDevice.Kind.allCases.compactMap { kind in
             let lines = devices.filter { $0.kind == kind }.flatMap(lines)
-            // Few machines have one, and nobody misses it.
+            // Few machines have a video output, so a heading with "none" below it would only distract.
             if kind == .videoOutput, lines.isEmpty { return nil }
             let title = style.paint("\(kind.label)s", .bold)
             return ([title] + (lines.isEmpty ? ["  none"] : lines)).joined(separator: "\n")
         }.joined(separator: "\n\n")
     }
 
-    /// `+ camera  USB Camera  v4l2src device=/dev/video0`
+    /// Returns the line for a new device: `+ camera  USB Camera  v4l2src device=/dev/video0`.
     func added(_ device: MediaDevice) -> String { change(device, "+", .good) }
 
+    /// Returns the line for a removed device, which begins with `-`.
     func removed(_ device: MediaDevice) -> String { change(device, "-", .warning) }
 
     private func change(_ device: MediaDevice, _ sign: String, _ face: Style.Face) -> String {
@@ -45,11 +46,11 @@ struct DevicesText {
 
     // MARK: Formats
 
-    /// Sizes and rates of each format in a line, as a camera has dozens.
+    /// Returns one line per format with all of its sizes and rates: a camera has dozens of combinations.
     private static func formats(_ formats: [DeviceFormat]) -> [String] {
         var names: [String] = []
         var modes: [String: [String]] = [:]
-        // A sound server takes telephones' codes too.
+        // A sound server also accepts encodings such as A-law, which are left out.
         let raw = formats.filter { $0.mediaType == "audio/x-raw" }
         for format in raw.isEmpty ? formats : raw {
             let name = name(format)
@@ -57,7 +58,7 @@ struct DevicesText {
             let mode = mode(format)
             if !mode.isEmpty, modes[name]?.contains(mode) != true { modes[name, default: []].append(mode) }
         }
-        // A driver often has the same sizes and rates in all formats.
+        // Many drivers offer the same sizes and rates in all formats: such formats share a line.
         var lines: [(names: [String], modes: String)] = []
         for name in names {
             let text = modes[name]?.joined(separator: "; ") ?? ""
@@ -83,11 +84,11 @@ struct DevicesText {
         return hidden > 1 ? "\(shown) and \(hidden) others" : shown
     }
 
-    /// `640×480 at 30, 15 fps`, `48000 Hz, 2 channels`
+    /// Returns `640×480 at 30, 15 fps` or `48000 Hz, 2 channels`.
     private static func mode(_ format: DeviceFormat) -> String {
         var parts: [String] = []
         if !format.widths.isEmpty { parts.append("\(text(format.widths))×\(text(format.heights))") }
-        // Whatever is asked for is no news.
+        // A range up to an arbitrarily high rate, as a screen has, says nothing.
         if format.frameRates.contains(where: { $0.greatest < 1000 }) {
             parts.append("at \(text(format.frameRates, Self.rate)) fps")
         }

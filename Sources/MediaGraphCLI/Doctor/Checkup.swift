@@ -2,17 +2,17 @@ import Foundation
 import MediaGraph
 import MediaGraphRoomLink
 
-/// What is looked after, and what it lacks.
+/// The result of checking one area of the machine, or one description.
 struct Checkup: Encodable {
-    /// Something one may want to do, or a description's file.
+    /// The area, or the name of the description.
     var title: String
     var findings: [Finding]
 
-    /// Without a description: what people use a machine for.
+    /// Checks everything that a machine is usually used for. Blocks while servers and drivers are asked.
     static func general() -> [Checkup] {
-        // First: elements that are opened may make the folder.
+        // Checked first, because opening elements may create the folder for rooms.
         let rooms = rooms
-        // Each waits for servers of its own.
+        // The areas are checked in parallel: each waits for other servers.
         let calls = areas.map { title, devices, elements in
             DeviceCall {
                 let found =
@@ -21,7 +21,7 @@ struct Checkup: Encodable {
             }
         }
         let checkups = zip(areas, calls).map { area, call in
-            // Each of its questions has a limit of its own.
+            // Each check in an area has its own, shorter limit.
             call.answer(within: 60_000) ?? Checkup(title: area.0, findings: [ElementFinding.endless])
         }
         return checkups + [rooms, pictures]
@@ -34,15 +34,15 @@ struct Checkup: Encodable {
         ),
         ("cameras", [.camera], ["jpegdec"]),
         ("microphones and speakers of the sound server", [], ["pulsesrc", "pulsesink"]),
-        ("microphones and speakers by ALSA", [], ["alsasrc", "alsasink"]),
+        ("microphones and speakers of ALSA", [], ["alsasrc", "alsasink"]),
         ("screens and windows", [], ["ximagesrc", "ximagesink"]),
         ("recordings", [], ["matroskamux", "vp8enc", "x264enc", "opusenc", "wavenc", "pngenc"]),
     ]
 
-    /// A description's elements, each with the properties that it has there.
+    /// Checks the elements of a description, with their properties. Throws if the description can't be expanded.
     static func of(_ description: Description, _ title: String, _ variables: [String: String]) throws -> Checkup {
         var values = variables
-        // A value that is still to be given says nothing about the machine.
+        // A variable without a value mustn't keep the rest of the description from being checked.
         for variable in description.variables where values[variable.name] == nil && variable.defaultValue == nil {
             values[variable.name] = unknown
         }
@@ -53,7 +53,7 @@ struct Checkup: Encodable {
         return Checkup(title: title, findings: unique(findings(outline) + room))
     }
 
-    /// In the place of a value that is still to be given.
+    /// Stands for the value of a variable that wasn't given. Properties and caps that contain it aren't checked.
     private static let unknown = "unknown-variable"
 
     private static func findings(_ outline: DescriptionOutline) -> [Finding] {
@@ -72,7 +72,7 @@ struct Checkup: Encodable {
         findings(Description(text).resolved().outline)
     }
 
-    /// What a device source has inside: its own description, or the default device of its kind.
+    /// Checks the device of a `devicesource`: the elements of its `source` property, or the default device of its kind.
     private static func device(of element: DescriptionOutline.Element) -> [Finding] {
         func value(_ property: String) -> String? { element.properties.last { $0.name == property }?.value }
         if let source = value("source"), !source.isEmpty { return findings(of: source) }
@@ -87,7 +87,7 @@ struct Checkup: Encodable {
 
     private static var rooms: Checkup {
         Checkup(
-            title: "rooms that several programs share",
+            title: "rooms shared by several programs",
             findings: RoomDirectory.problem.map { [Finding(problem: "\($0)", mend: RoomDirectory.mend)] } ?? [])
     }
 
@@ -97,11 +97,19 @@ struct Checkup: Encodable {
         return Checkup(
             title: "mediagraph graph",
             findings: hasDot
-                ? [] : [Finding(problem: "there is no program dot", mend: "sudo apt-get install graphviz")])
+                ? [] : [Finding(problem: "the program dot isn't installed", mend: "sudo apt-get install graphviz")])
     }
 
     private static func unique(_ findings: [Finding]) -> [Finding] {
         var seen: Set<Finding> = []
         return findings.filter { seen.insert($0).inserted }
     }
+}
+
+/// Something that this machine lacks.
+struct Finding: Encodable, Hashable {
+    /// What is wrong: a sentence without a full stop.
+    var problem: String
+    /// How to fix it: a command if possible.
+    var mend: String
 }

@@ -4,21 +4,21 @@ import MediaGraph
 import Synchronization
 import X11
 
-/// An element of a description that opens something.
+/// An element of a description that opens a device or connects to a server.
 struct OpenedElement {
     let factory: String
     let properties: [(name: String, value: String)]
-    /// The caps that are wanted of it.
+    /// The caps that the description asks of it.
     let filter: String?
 
-    /// `nil` where the description doesn't say.
+    /// The value that the description gives to a property; `nil` if it gives none.
     subscript(_ property: String) -> String? { properties.last { $0.name == property }?.value }
 }
 
-/// Elements that open something of the machine's.
+/// A family of elements that use the same devices or server.
 enum DeviceFamily {
     case camera, pulse, pipewire, alsa, x
-    /// What GStreamer chooses for sound.
+    /// `autoaudiosrc` and `autoaudiosink`, for which GStreamer chooses the device.
     case anySound
 
     init?(_ factory: String) {
@@ -28,7 +28,7 @@ enum DeviceFamily {
         case "pipewiresrc", "pipewiresink": self = .pipewire
         case "alsasrc", "alsasink": self = .alsa
         case "ximagesrc", "ximagesink", "xvimagesink": self = .x
-        // Of displays it tries one behind the other, and without any ends in one that crashes.
+        // autovideosink tries one sink after the other; without a display it ends with one that crashes.
         case "autovideosink": self = .x
         case "autovideosrc": self = .camera
         case "autoaudiosrc", "autoaudiosink": self = .anySound
@@ -36,10 +36,10 @@ enum DeviceFamily {
         }
     }
 
-    /// Those of which something hasn't answered: they aren't asked again.
+    /// The families whose server or driver hasn't answered. They aren't asked again.
     private static let hanging = Mutex<Set<DeviceFamily>>([])
 
-    /// `nil` where nothing is wrong. It blocks, but no longer than five seconds.
+    /// Opens the element and returns what is wrong; `nil` if nothing. Blocks for at most five seconds.
     func finding(_ opened: OpenedElement) -> Finding? {
         if !Self.hanging.withLock({ $0.contains(self) }) {
             if let answer = DeviceCall({ ask(opened) }).answer(within: 5000) { return answer }
@@ -49,6 +49,7 @@ enum DeviceFamily {
         return Finding(problem: "\(who) hangs: it doesn't answer within five seconds", mend: mend)
     }
 
+    /// What hangs when an element of the family doesn't return, and how to fix that.
     var hang: (who: String, mend: String) {
         switch self {
         case .camera: ("a camera's driver", "unplug the camera and plug it in again; sudo dmesg may show more")
@@ -73,13 +74,13 @@ enum DeviceFamily {
             }
         case .camera:
             return camera(opened["device"] ?? "/dev/video0", isOutput: opened.factory.hasSuffix("sink"))
-                ?? refusal(opened, "mediagraph devices lists the cameras, and who uses them")
+                ?? refusal(opened, "run mediagraph devices to list the cameras and the programs that use them")
         case .pulse:
             let named = ServerSockets.namedSoundServer
             let start =
                 named.map { "check that a sound server runs at PULSE_SERVER=\($0), or unset PULSE_SERVER" }
                 ?? "start the sound server: pulseaudio --start, or systemctl --user start pipewire-pulse"
-            return refusal(opened, "\(start); mediagraph devices lists what it has")
+            return refusal(opened, "\(start); mediagraph devices lists its devices")
                 ?? opened["device"].map { soundDevice($0, opened.factory) } ?? defaultMicrophone(opened.factory)
         case .pipewire:
             return refusal(opened, "systemctl --user start pipewire wireplumber")
@@ -87,20 +88,21 @@ enum DeviceFamily {
         case .alsa: return alsa(opened)
         case .x: return screen(opened)
         case .anySound:
-            return refusal(opened, "see what mediagraph devices lists; a sound server: pulseaudio --start")
+            return refusal(opened, "start a sound server: pulseaudio --start; mediagraph devices lists its devices")
         }
     }
 
     private func camera(_ path: String, isOutput: Bool) -> Finding? {
         guard FileManager.default.fileExists(atPath: path) else {
             let number = path.split(separator: "/").last.flatMap { Int($0.drop { !$0.isNumber }) } ?? 20
-            // Browsers take it for a camera only if it doesn't say that it is an output too.
+            // exclusive_caps=1: browsers list the device as a camera only if it doesn't also announce itself as an
+            // output.
             let virtual = "sudo modprobe v4l2loopback exclusive_caps=1 video_nr=\(number) (v4l2loopback-dkms)"
             return isOutput
                 ? Finding(problem: "there is no virtual camera \(path)", mend: virtual)
                 : Finding(
                     problem: "there is no camera \(path)",
-                    mend: "plug one in, and see mediagraph devices; a virtual one: \(virtual)")
+                    mend: "plug one in, and run mediagraph devices; to create a virtual one: \(virtual)")
         }
         return access(path, R_OK | W_OK) == 0
             ? nil
@@ -111,13 +113,14 @@ enum DeviceFamily {
     private func pipeWireNode(_ name: String) -> Finding? {
         guard case .missing = PipeWireProvider.node(name) else { return nil }
         return Finding(
-            problem: name.isEmpty ? "PipeWire has no camera and no microphone" : "PipeWire has nothing called \(name)",
-            mend: "mediagraph devices lists what it has; a virtual camera: see Pipelines/virtual-camera.pipeline")
+            problem: name.isEmpty ? "PipeWire has no camera and no microphone" : "PipeWire has no node \(name)",
+            mend: "mediagraph devices lists its devices; for a virtual camera, see Pipelines/virtual-camera.pipeline")
     }
 
-    /// They connect to the server when they are opened, and look for their device later.
+    /// Checks that the sound server has a device. PulseAudio's elements look for their device only after they were
+    /// opened.
     private func soundDevice(_ name: String, _ factory: String) -> Finding? {
-        // Numbers and names such as @DEFAULT_SOURCE@ are the server's own.
+        // Indices, and names such as @DEFAULT_SOURCE@, are resolved by the server.
         guard !name.isEmpty, Int(name) == nil, !name.hasPrefix("@") else { return nil }
         let list = MediaDevices.listNow(factory.hasSuffix("sink") ? .speaker : .microphone)
         let known = list.devices.filter { $0.isNamed(by: factory) }
@@ -125,10 +128,10 @@ enum DeviceFamily {
         let nearest = NearestName.find(name, among: known.map(\.path)).map { ", such as \($0)" } ?? ""
         return Finding(
             problem: "the sound server has no device \(name) for \(factory)",
-            mend: "mediagraph devices lists what it has\(nearest)")
+            mend: "mediagraph devices lists its devices\(nearest)")
     }
 
-    /// A server without a microphone takes a monitor for its default source.
+    /// Checks that the default source is a microphone. A server without a microphone uses a monitor instead.
     private func defaultMicrophone(_ factory: String) -> Finding? {
         guard factory == "pulsesrc" else { return nil }
         let devices = MediaDevices.listNow(.microphone).devices.filter { $0.isNamed(by: factory) }
@@ -139,7 +142,7 @@ enum DeviceFamily {
             problem: microphone == nil
                 ? "the sound server has no microphone: its default source is a monitor" : problem,
             mend: microphone.map { "pactl set-default-source \($0.path), or write pulsesrc device=\($0.path)" }
-                ?? "plug one in, and see mediagraph devices")
+                ?? "plug one in, and run mediagraph devices")
     }
 
     private func alsa(_ opened: OpenedElement) -> Finding? {
@@ -151,15 +154,17 @@ enum DeviceFamily {
             mend: "\(opened.factory) without device works; arecord -L and aplay -L list the names")
     }
 
+    /// How to fix ALSA's devices, depending on whether there are sound cards and whether they may be opened.
     static var alsaMend: String {
         let files = (try? FileManager.default.contentsOfDirectory(atPath: "/dev/snd")) ?? []
         if files.isEmpty {
             return
-                "there is no sound card: start a sound server (pulseaudio --start), or take a virtual card (sudo modprobe snd-aloop)"
+                "there is no sound card: start a sound server (pulseaudio --start), or load a virtual card (sudo modprobe snd-aloop)"
         }
         let isForbidden = files.contains { $0.hasPrefix("pcm") && access("/dev/snd/\($0)", R_OK | W_OK) != 0 }
         return isForbidden
-            ? "sudo usermod -aG audio \"$USER\", and log in again" : "see mediagraph devices, aplay -L and arecord -L"
+            ? "sudo usermod -aG audio \"$USER\", and log in again"
+            : "run mediagraph devices, aplay -L and arecord -L to list the devices"
     }
 
     private func screen(_ opened: OpenedElement) -> Finding? {
@@ -169,14 +174,15 @@ enum DeviceFamily {
         }
         let mend =
             (given == nil
-                ? "run export DISPLAY=:0 in your session" : "choose an existing screen, or leave it out to use DISPLAY")
+                ? "run export DISPLAY=:0 in your session"
+                : "name an existing screen, or remove the property to use DISPLAY")
             + "; without a screen: xvfb-run -a mediagraph run …"
         guard let name = given ?? ProcessInfo.processInfo.environment["DISPLAY"], !name.isEmpty else {
             return Finding(problem: "DISPLAY isn't set: there is no screen", mend: mend)
         }
-        // Xlib would end the program for a window that isn't there.
+        // Xlib would end the process at an error such as a missing window.
         _ = XConnections.keepProcess { _ in }
-        // Without it nothing can be told.
+        // The probe needs ximagesrc.
         guard ElementFactoryInfo.find("ximagesrc") != nil else { return nil }
         guard DeviceProbe.formats(ofScreen: name) != nil else {
             return Finding(problem: "the screen \(name) can't be opened", mend: mend)
@@ -191,25 +197,25 @@ enum DeviceFamily {
         let label = title.isEmpty ? "0x\(String(number, radix: 16))" : "\"\(title)\""
         return Finding(
             problem: "the screen \(screen) has no window \(label)",
-            mend: "xwininfo shows name and number of a window that you click on (sudo apt-get install x11-utils)")
+            mend: "xwininfo shows the name and number of the window that you click (sudo apt-get install x11-utils)")
     }
 
-    /// As descriptions have numbers.
+    /// Parses a decimal or hexadecimal number of a description.
     private static func number(_ text: String) -> UInt? {
         text.hasPrefix("0x") ? UInt(text.dropFirst(2), radix: 16) : UInt(text)
     }
 
-    /// What the element says when it is to open, or what it doesn't give.
+    /// Opens the element by setting it to READY. Returns its error, or a finding if it doesn't offer the filter's caps.
     private func refusal(_ opened: OpenedElement, _ mend: String) -> Finding? {
         guard let element = Element(factory: opened.factory) else { return nil }
-        for property in opened.properties { try? element.setProperty(property.name, parsing: property.value) }
+        for property in opened.properties { element.configure(property.name, parsing: property.value) }
         let pipeline = Pipeline()
-        let said = Mutex<String?>(nil)
+        let errorMessage = Mutex<String?>(nil)
         pipeline.onMessage { message in
             switch message.kind {
-            case .error(let report): said.withLock { $0 = $0 ?? report.error.message }
-            // With nothing to choose from it goes on, with something that does nothing.
-            case .warning(let report) where self == .anySound: said.withLock { $0 = $0 ?? report.error.message }
+            case .error(let report): errorMessage.withLock { $0 = $0 ?? report.error.message }
+            // Without a device, autoaudiosink only warns, and continues with a fake sink.
+            case .warning(let report) where self == .anySound: errorMessage.withLock { $0 = $0 ?? report.error.message }
             default: break
             }
         }
@@ -218,16 +224,23 @@ enum DeviceFamily {
         let given = result == .failure ? nil : element.staticPad("src")?.queryCaps()
         pipeline.setState(.null)
         pipeline.removeMessageHandler()
-        guard result != .failure, self != .anySound || said.withLock({ $0 }) == nil else {
+        guard result != .failure, self != .anySound || errorMessage.withLock({ $0 }) == nil else {
             return Finding(
-                problem: "\(opened.factory) can't be opened: \(said.withLock { $0 } ?? "it doesn't say why")",
+                problem: "\(opened.factory) can't be opened: \(errorMessage.withLock { $0 } ?? "no reason was given")",
                 mend: mend)
         }
         guard let filter = opened.filter, let wanted = Caps(filter), let given, !given.canIntersect(wanted) else {
             return nil
         }
         return Finding(
-            problem: "\(opened["device"] ?? opened.factory) doesn't give \(filter)",
+            problem: "\(opened["device"] ?? opened.factory) doesn't support \(filter)",
             mend: "mediagraph devices lists the formats of each device")
+    }
+}
+
+extension MediaDevice {
+    /// Whether an element of this factory can open the device by its name.
+    func isNamed(by factory: String) -> Bool {
+        factory == "devicesource" ? ![.speaker, .videoOutput].contains(kind) : text.hasPrefix("\(factory) ")
     }
 }

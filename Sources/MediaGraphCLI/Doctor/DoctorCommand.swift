@@ -3,30 +3,32 @@ import Foundation
 import GStreamer
 import MediaGraph
 
-/// `mediagraph doctor`: what this machine lacks, and the command that mends it.
+/// `mediagraph doctor`: finds what this machine lacks, and suggests how to fix it.
 struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Say what this machine lacks for a description, and how to mend it.",
+        abstract: "Find what this machine lacks for a description, and how to fix it.",
         discussion: """
-            Plugins, devices, servers and permissions. With descriptions: what each of them needs; devices that they name are \
-            opened for a moment. Without descriptions: the usual elements for cameras, sound, screens, files and rooms.
+            Checks plugins, devices, servers and permissions. With descriptions, checks what they need; the devices that \
+            they name are opened for a moment. Without a description, checks the usual elements for cameras, sound, \
+            screens, files and rooms.
 
-            With --json one object: "checkups", each with title and findings (problem, mend).
+            With --json, prints one object: "checkups", each with title and findings (problem, mend).
 
             EXAMPLES
               mediagraph doctor
-              mediagraph doctor Pipelines/privacy-camera.pipeline CAMERA="v4l2src device=/dev/video2"
+              mediagraph doctor Pipelines/privacy-camera.pipeline CAMERA=v4l2src
 
             EXIT STATUS
-              0    nothing is lacking
-              1    something is
-              2    a description can't be read, or isn't there
+              0    nothing is missing
+              1    something is missing
+              2    a description is missing or can't be used
               64   the command line is wrong
             """)
 
     @Argument(
-        help: ArgumentHelp("Files or descriptions, and values of variables.", valueName: "file|description|NAME=value"),
+        help: ArgumentHelp(
+            "Descriptions or their files, and values for their variables.", valueName: "file|description|NAME=value"),
         completion: .file(extensions: ["pipeline"]))
     var words: [String] = []
 
@@ -81,6 +83,6 @@ struct DoctorCommand: ParsableCommand {
         let lines = checkup.findings.map { finding in
             "      \(fitted(finding.problem, behind: 6))\n      → \(style.paint(fitted(finding.mend, behind: 8), .name))\n"
         }
-        return "\(style.paint("lacks", .warning)) \(title)\n" + lines.joined()
+        return "\(style.paint("fail", .warning))  \(title)\n" + lines.joined()
     }
 }

@@ -1,10 +1,14 @@
 import GStreamer
 import MediaGraph
 
-/// What an element of a description lacks: its plugin, or the device, the server or the permission that it needs to open.
+/// Finds what an element of a description lacks: its plugin, or the device, server or permission that it needs.
 enum ElementFinding {
-    /// `nil` where nothing is wrong. What opens devices is opened for a moment; `properties` are the description's, and so is
-    /// `filter`, the caps behind it.
+    /// Returns what an element lacks; `nil` if nothing. An element that uses a device is opened for a moment.
+    ///
+    /// - Parameters:
+    ///   - factory: The element's factory.
+    ///   - properties: The properties that the description sets.
+    ///   - filter: The caps that the description links the element with.
     static func find(
         _ factory: String, _ properties: [(name: String, value: String)] = [], filter: String? = nil
     ) -> Finding? {
@@ -13,7 +17,7 @@ enum ElementFinding {
         case .notLoadable:
             return Finding(
                 problem: "the plugin of \(factory) can't be loaded",
-                mend: "gst-inspect-1.0 \(factory) says what it lacks")
+                mend: "run gst-inspect-1.0 \(factory) to see why")
         case .unknown:
             let package = DebianPackages.shared.package(ofElement: factory)
             return Finding(
@@ -26,7 +30,7 @@ enum ElementFinding {
         return family.finding(OpenedElement(factory: factory, properties: properties, filter: filter))
     }
 
-    /// Where no device of a kind was found, for this reason.
+    /// Returns the finding for a missing default device of a kind. `reason` is the error of the search.
     static func none(of kind: DeviceKind, _ reason: MediaGraphError) -> Finding {
         guard case .noDevice = reason else {
             let family: DeviceFamily =
@@ -39,21 +43,24 @@ enum ElementFinding {
         }
         return switch kind {
         case .camera:
-            find("v4l2src") ?? Finding(problem: "there is no camera", mend: "plug one in, and see mediagraph devices")
+            find("v4l2src") ?? Finding(problem: "there is no camera", mend: "plug one in, and run mediagraph devices")
         case .microphone: Finding(problem: "there is no microphone", mend: microphoneMend)
         case .screen:
-            find("ximagesrc") ?? Finding(problem: "there is no screen", mend: "see mediagraph devices")
+            find("ximagesrc")
+                ?? Finding(problem: "there is no screen", mend: "run mediagraph devices to list the screens")
         }
     }
 
+    /// The finding for an area whose checks don't return.
     static let endless = Finding(
         problem: "a server or a driver hangs: it doesn't answer within a minute",
-        mend: "mediagraph doctor with a description of one device says which")
+        mend: "run mediagraph doctor with a description of one device at a time to find it")
 
     private static var microphoneMend: String {
         guard let monitor = MediaDevices.listNow(.microphone).devices.first else {
             return DeviceFamily.alsaMend
         }
-        return "plug one in; what a speaker plays is devicesource source=\(DescriptionText.quoted(monitor.text))"
+        return "plug one in; to record what a speaker plays, use devicesource "
+            + "source=\(DescriptionText.quoted(monitor.text))"
     }
 }

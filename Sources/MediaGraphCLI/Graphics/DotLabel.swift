@@ -1,5 +1,7 @@
-/// What stands in an element's box: its factory, its name, its properties, and at the edges the pads that links name.
+/// The content of an element's box: its factory, its name, its properties, and along the edges the pads that links
+/// name.
 struct DotLabel {
+    /// A side of the box; raw values are Graphviz's compass points.
     enum Side: String { case left = "w", right = "e", top = "n", bottom = "s" }
 
     struct Pads {
@@ -11,12 +13,12 @@ struct DotLabel {
 
     var factory: String
     var name: String?
-    /// A property each.
+    /// The properties, one per line.
     var lines: [String]
     var sinks = Pads(side: .left)
     var sources = Pads(side: .right)
 
-    /// About how wide the box becomes, in points: only Graphviz knows the fonts.
+    /// The approximate width of the box in points. Only Graphviz knows the fonts.
     var width: Double {
         let heading = [factory, name ?? ""].map { Double(TextWidth.columns(DotText.shortened($0))) * 7 }
         let text = heading + lines.map { Double(TextWidth.columns($0)) * 5 }
@@ -24,7 +26,7 @@ struct DotLabel {
         return (text.max() ?? 0) + pads.reduce(16, +)
     }
 
-    /// The factory, the name and the properties.
+    /// The factory, the name and the properties, as a table.
     var body: String {
         var heading = ["<b>\(DotText.html(DotText.shortened(factory)))</b>"]
         if let name, !name.isEmpty { heading.append("<i>\(DotText.html(DotText.shortened(name)))</i>") }
@@ -33,7 +35,7 @@ struct DotLabel {
         return "<table border=\"0\" cellspacing=\"0\" cellpadding=\"1\">\(rows)</table>"
     }
 
-    /// The box's text with its pads around it.
+    /// The whole content of the box: the body with the pads around it.
     var html: String {
         let sides = [(sinks, "i"), (sources, "o")].filter { !$0.0.names.isEmpty }
         func cells(_ side: Side) -> [String] {
@@ -44,15 +46,17 @@ struct DotLabel {
         return Self.table(rows.map { "<tr>\($0.joined())</tr>" }.joined(), padding: 0)
     }
 
-    /// Where a link to or from a pad ends; `nil` where all ends of the side are the same.
+    /// Returns the Graphviz port at which a link to a pad ends; `nil` if the box doesn't show its pads on that side.
     func port(ofSink name: String?) -> String? { Self.port(name, of: sinks, prefix: "i") }
+    /// Returns the Graphviz port at which a link from a pad begins; `nil` if the box doesn't show its pads on that
+    /// side.
     func port(ofSource name: String?) -> String? { Self.port(name, of: sources, prefix: "o") }
 
     private static func port(_ name: String?, of pads: Pads, prefix: String) -> String? {
         pads.names.firstIndex(of: name ?? "").map { ":\(prefix)\($0):\(pads.side.rawValue)" }
     }
 
-    /// A column of pads at the left or right, a row of them at the top or bottom.
+    /// Returns the pads as a column on the left or right side, or as a row at the top or bottom.
     private static func cells(_ pads: Pads, prefix: String) -> String {
         let cells = pads.names.enumerated().map { index, name in
             "<td port=\"\(prefix)\(index)\">\(DotText.small([name.isEmpty ? "\u{A0}" : DotText.shortened(name)], size: 8))</td>"
@@ -67,17 +71,17 @@ struct DotLabel {
     }
 }
 
-/// Text in Graphviz's language.
+/// Text for Graphviz labels, which are a subset of HTML.
 enum DotText {
     private static let mostLines = 8
     private static let longestValue = 44
 
-    /// The first lines, and how many there are more.
+    /// Limits the number of lines. If there are too many, the last line says how many are left out.
     static func limited(_ lines: [String]) -> [String] {
         lines.count <= mostLines ? lines : lines.prefix(mostLines - 1) + ["and \(lines.count - mostLines + 1) more"]
     }
 
-    /// What is cut is in the middle: the end of a path says more.
+    /// Shortens a long text in the middle: the end of a path tells more than its middle.
     static func shortened(_ text: String) -> String {
         let text = TextWidth.printable(text)
         guard TextWidth.columns(text) > longestValue else { return text }
@@ -89,12 +93,12 @@ enum DotText {
             .replacing("\"", with: "&quot;")
     }
 
-    /// Lines below one another, with their own escapes.
+    /// Escapes lines and stacks them in a small font.
     static func small(_ lines: [String], size: Int = 9) -> String {
         "<font point-size=\"\(size)\" color=\"#43506a\">\(lines.map(html).joined(separator: "<br/>"))</font>"
     }
 
-    /// A field a line: `video/x-raw`, `format=I420`, …
+    /// Splits caps into one line per field: `video/x-raw`, `format=I420`, …
     static func fields(ofCaps caps: String) -> [String] {
         var fields: [String] = []
         var field = ""

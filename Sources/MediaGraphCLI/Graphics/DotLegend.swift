@@ -1,9 +1,9 @@
-/// What a picture's colours and lines mean, of those that are in it.
+/// The legend of a drawing, which explains the colours and lines that occur in it.
 struct DotLegend {
     enum Kind: CaseIterable {
         case node, element, uri, bin, room, lateLink
 
-        /// In Graphviz's attributes.
+        /// The Graphviz attributes.
         var look: String {
             switch self {
             case .node: "fillcolor=\"\(fill)\", color=\"\(line)\", penwidth=1.8"
@@ -53,7 +53,7 @@ struct DotLegend {
             }
         }
 
-        /// A sample, and what it means.
+        /// A coloured symbol and its meaning.
         fileprivate var entry: String {
             "<font color=\"\(line)\" point-size=\"11\">\(sample)</font> \(DotText.small([meaning], size: 8))"
         }
@@ -61,7 +61,7 @@ struct DotLegend {
 
     let kinds: Set<Kind>
 
-    /// The title with the legend below it. One kind alone needs no legend.
+    /// Returns the title with the legend below it; `nil` if there is neither. A single kind needs no legend.
     func label(title: String?) -> String? {
         var rows: [String] = []
         if let title {

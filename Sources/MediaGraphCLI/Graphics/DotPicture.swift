@@ -1,24 +1,24 @@
 import GStreamer
 import MediaGraph
 
-/// A description as a drawing for Graphviz: elements with what the text sets on them, links with their caps, and the rooms
-/// in which sessions meet.
+/// A drawing of a description in Graphviz's language: elements with the properties that the description sets, links
+/// with their caps, and the rooms of sessions.
 struct DotPicture {
-    /// A link as it is drawn: between boxes, and pad by pad.
+    /// An arrow between two boxes. A link of several pads has one edge per pair of pads.
     private struct Edge {
         var source: Int
         var sink: Int
-        /// The bins that it leaves and enters; Graphviz draws from and to an element in them.
+        /// The bins that the link leaves and enters. For Graphviz the edge joins an element in each of them.
         var sourceBin: Int?
         var sinkBin: Int?
         var sourcePad: String?
         var sinkPad: String?
         var lines: [String]
-        /// Whether GStreamer makes it only while it runs.
+        /// Whether GStreamer creates the link only while the graph runs.
         var isLate: Bool
     }
 
-    /// The sessions of a room. Those in different bins are drawn in each of them.
+    /// The sessions of a room that are in the same bin. A room with sessions in several bins is drawn in each bin.
     private struct Room {
         var name: String
         var parent: Int?
@@ -33,7 +33,7 @@ struct DotPicture {
     private let title: String?
     private let ownFactories: Set<String>
 
-    /// `ownFactories` are drawn as MediaGraph's own.
+    /// Lays out the drawing. Elements of `ownFactories` are drawn as MediaGraph's nodes.
     init(outline: DescriptionOutline, title: String? = nil, ownFactories: Set<String> = []) {
         (elements, self.title, self.ownFactories) = (outline.elements, title, ownFactories)
         edges = outline.links.flatMap { Self.edges($0, elements: outline.elements) }
@@ -48,7 +48,7 @@ struct DotPicture {
             if let pad = edge.sinkPad { labels[edge.sink].sinks.add(pad) }
         }
         for edge in edges {
-            // Beside named pads, a link without a name has a place of its own.
+            // If a box shows named pads, links to unnamed pads end at a cell without a name.
             if edge.sourcePad == nil, !labels[edge.source].sources.names.isEmpty { labels[edge.source].sources.add("") }
             if edge.sinkPad == nil, !labels[edge.sink].sinks.names.isEmpty { labels[edge.sink].sinks.add("") }
         }
@@ -60,21 +60,22 @@ struct DotPicture {
                 return DotRows.Link(
                     source: edge.source, sink: edge.sink,
                     width: Double(edge.lines.map(TextWidth.columns).max() ?? 0) * 5,
-                    // A row is drawn in one place: it can't enter a bin, or a room.
+                    // A row can't cross the border of a bin or a room.
                     isRun: ends[0].parent == ends[1].parent && !ends.contains(where: \.isSession))
             })
         if rows.isDownward {
             for index in boxes {
-                guard let place = rows.place(of: index) else { continue }
+                guard let position = rows.position(of: index) else { continue }
                 let (before, after): (DotLabel.Side, DotLabel.Side) =
-                    place.isBackward ? (.right, .left) : (.left, .right)
-                labels[index].sinks.side = place.isFirst ? .top : before
-                labels[index].sources.side = place.isLast ? .bottom : after
+                    position.isBackward ? (.right, .left) : (.left, .right)
+                labels[index].sinks.side = position.isFirst ? .top : before
+                labels[index].sources.side = position.isLast ? .bottom : after
             }
         }
         self.labels = labels
     }
 
+    /// The drawing's text in Graphviz's language.
     var text: String {
         var lines = [
             "digraph mediagraph {",
@@ -111,7 +112,7 @@ struct DotPicture {
                 + (edges.contains(where: \.isLate) ? [.lateLink] : []))
     }
 
-    /// What is in a bin, or at the top.
+    /// Returns the boxes and frames inside a bin, or at the top level if `parent` is `nil`.
     private func content(of parent: Int?, indent: String) -> [String] {
         let inside = elements.indices.filter { elements[$0].parent == parent }
         let boxes = inside.filter { elements[$0].kind != .bin && !elements[$0].isSession }
@@ -131,8 +132,8 @@ struct DotPicture {
             }
     }
 
-    /// A run that has rows, in a frame that isn't seen, which keeps them together. Caps have a place of their own in a row,
-    /// for Graphviz keeps none free for the labels of its links.
+    /// Returns the invisible frame that keeps the rows of a run together. In a row, caps are nodes of their own,
+    /// because Graphviz reserves no space for the labels of links within a rank.
     private func run(_ index: Int, indent: String) -> [String] {
         let run = rows.runs[index]
         guard run.count > 1 || run[0].count > 1 else { return [] }
@@ -150,7 +151,7 @@ struct DotPicture {
     private func cluster(
         _ id: String, _ kind: DotLegend.Kind, label: String, _ content: [String], indent: String
     ) -> [String] {
-        // Links go through a frame's own label, but not through a box that has the same text.
+        // The title is a node, because Graphviz draws links across the label of a frame, but around nodes.
         [
             "\(indent)subgraph cluster\(id) {",
             "\(indent)  graph [label=\"\", \(kind.look)];",
@@ -207,13 +208,14 @@ struct DotPicture {
             func pad(_ pads: [String]) -> String? { pads.indices.contains(number) ? pads[number] : nil }
             return Edge(
                 source: source.node, sink: sink.node, sourceBin: source.bin, sinkBin: sink.bin,
-                // A bin has no box that could have a pad.
+                // A bin has no box that could show pads.
                 sourcePad: source.bin == nil ? pad(link.sourcePads) : nil,
                 sinkPad: sink.bin == nil ? pad(link.sinkPads) : nil, lines: caps, isLate: isLate)
         }
     }
 
-    /// Graphviz links nodes, not clusters: a link to a bin goes to an element in it.
+    /// Returns the node at which a link ends, and the bin if it ends at one. Graphviz can only link nodes, so a link to
+    /// a bin goes to an element in the bin.
     private static func end(
         _ index: Int, isSource: Bool, elements: [DescriptionOutline.Element]
     ) -> (node: Int, bin: Int?) {
@@ -242,7 +244,7 @@ struct DotPicture {
         return rooms
     }
 
-    /// Between the parts of a room that lies in several bins.
+    /// The lines that connect the parts of a room that is drawn in several bins.
     private var roomLinks: [String] {
         rooms.indices.compactMap { index in
             let room = rooms[index]

@@ -1,25 +1,25 @@
 import GStreamer
 import MediaGraph
 
-/// The lines that say what a description sets on an element.
+/// The properties that a description sets on an element, as lines for its box.
 struct DotProperties {
     let lines: [String]
 
     init(_ element: DescriptionOutline.Element) {
         let info = element.kind == .element ? ElementFactoryInfo.find(element.factory) : nil
-        let places = HandlerPlace.all(of: element.factory)
+        let places = HandlerProperty.all(of: element.factory)
         let ofChildren = element.properties.filter { Self.child(of: $0.name) != nil }
         lines = element.properties.flatMap { property -> [String] in
             if let child = Self.child(of: property.name) {
-                // A line for each pad, with all that is set on it.
+                // All properties of a pad share one line.
                 let own = ofChildren.filter { Self.child(of: $0.name) == child }
                 guard own.first == property else { return [] }
                 let values = own.map { "\($0.name.dropFirst(child.count + 2)) = \($0.value)" }
                 return [DotText.shortened("\(child): \(values.joined(separator: ", "))")]
             }
-            // The room is drawn around the session.
+            // The room is drawn as a frame around the session.
             if element.isSession, property.name == "room" { return [] }
-            // Options stand below their handler.
+            // Options are listed below their handler.
             if let place = places.first(where: { $0.options == property.name }),
                 element.properties.contains(where: { $0.name == place.handler })
             {
@@ -34,12 +34,12 @@ struct DotProperties {
         }
     }
 
-    /// The pad in `sink_0::xpos`.
+    /// Returns the name of the pad in a property name such as `sink_0::xpos`.
     private static func child(of name: String) -> Substring? {
         name.firstRange(of: "::").map { name[..<$0.lowerBound] }
     }
 
-    /// A line for each option; where they can't be read, one for all.
+    /// Returns one line per option; one line for all if they can't be parsed.
     private static func options(_ property: DescriptionOutline.Property) -> [String] {
         guard let options = HandlerOptions.pairs(in: property.value) else {
             return [line(property.name, property.value)]
@@ -51,7 +51,8 @@ struct DotProperties {
         "\(DotText.shortened(name)) = \(value.isEmpty ? "\"\"" : DotText.shortened(value))"
     }
 
-    /// A length of time with its unit; `nil` for other values, and those that stand for something else: 0, and -1 for none.
+    /// Returns a duration with its unit; `nil` for properties that aren't in nanoseconds, and for 0 and -1 (none),
+    /// which often have a special meaning.
     private static func time(_ value: String, of property: PropertyInfo) -> String? {
         guard property.isInNanoseconds, let nanoseconds = Int64(value), nanoseconds != 0, nanoseconds != -1 else {
             return nil
@@ -63,13 +64,13 @@ struct DotProperties {
 extension DescriptionOutline.Element {
     var isSession: Bool { kind == .element && factory == "mediasession" }
 
-    /// Where a session meets others.
+    /// The room of a session.
     var room: String {
         properties.last { $0.name == "room" }?.value
             ?? ElementFactoryInfo.find(factory)?.property("room")?.defaultText ?? ""
     }
 
-    /// Whether its source pads come while it runs, as a demultiplexer's do.
+    /// Whether the element adds its source pads only while it runs, as a demuxer does.
     var givesPadsLate: Bool {
         guard kind == .element, let info = ElementFactoryInfo.find(factory) else { return false }
         let sources = info.padTemplates.filter { $0.direction == .source }

@@ -1,44 +1,46 @@
-/// How a picture keeps to the width of a page: it goes from left to right, or, where that would be too wide, downwards in
-/// rows.
+/// Arranges a drawing within the width of a page: from left to right, or, if that would be too wide, downwards in rows.
 ///
-/// A run is a part without branches. Its rows go to and fro, so that each begins below the end of the one before.
+/// A run is a part of the graph without branches. Its rows alternate in direction, so that each row begins below the
+/// end of the previous one.
 struct DotRows {
     /// A link between elements that are drawn as boxes.
     struct Link {
         var source: Int
         var sink: Int
-        /// Of its label, in points.
+        /// The width of the label in points.
         var width: Double
-        /// Whether a row may go on from the one to the other.
+        /// Whether both elements may be in the same run.
         var isRun: Bool
     }
 
-    /// Where an element stands.
-    struct Place: Equatable {
+    /// The position of an element.
+    struct Position: Equatable {
         var run: Int
         var row: Int
         var isFirst: Bool
         var isLast: Bool
 
-        /// Every other row goes from right to left.
+        /// Whether the row goes from right to left, as every other row does.
         var isBackward: Bool { !row.isMultiple(of: 2) }
     }
 
-    /// How wide a picture from left to right may be, in points, as Graphviz counts them. It becomes somewhat wider than
-    /// the sum of its boxes, for those of one rank aren't all as wide.
+    /// The maximum width in points of the longest path in a drawing from left to right. The drawing becomes somewhat
+    /// wider than the path, because a rank is as wide as its widest box.
     private static let widest = 950.0
+    /// The length of an arrow and the height of a row, in points.
     private static let (arrow, rowHeight) = (40.0, 85.0)
-    /// A page's width by its height.
+    /// The width of a page divided by its height.
     private static let pageShape = 1.8
-    /// How many elements a row has at the most: in a chain, and where a run begins somewhere below the end of another.
+    /// The maximum number of elements in a row: in a graph without branches, and in one with branches.
     private static let (longestRow, longestBranchRow) = (8, 3)
 
+    /// Whether the drawing goes downwards in rows.
     let isDownward: Bool
-    /// The rows of each run; empty when the picture goes from left to right.
+    /// The rows of each run; empty if the drawing goes from left to right.
     let runs: [[[Int]]]
-    private let places: [Int: Place]
+    private let positions: [Int: Position]
 
-    /// `widths` has the boxes, by the elements' indices.
+    /// Arranges boxes. The keys of `widths` are the elements' indices, its values the widths of their boxes in points.
     init(widths: [Int: Double], links: [Link]) {
         let nodes = widths.keys.sorted()
         func width(_ node: Int) -> Double { widths[node] ?? 0 }
@@ -46,7 +48,7 @@ struct DotRows {
             to: nodes, links.map { ($0.source, $0.sink, width($0.source) + Self.arrow + $0.width) })
         isDownward = nodes.contains { (starts[$0] ?? 0) + width($0) > Self.widest }
         guard isDownward else {
-            (runs, places) = ([], [:])
+            (runs, positions) = ([], [:])
             return
         }
         let whole = Self.runs(of: nodes, links)
@@ -55,28 +57,29 @@ struct DotRows {
             let runs = whole.map { Self.rows(of: $0, length: length) }
             return (runs: runs, size: Self.size(of: runs.flatMap(\.self), links, width), length: length)
         }
-        // A page is wider than it is high; where rows of several lengths are as good, the shortest.
+        // Chooses the row length that fits a page best. If several fit equally well, chooses the shortest.
         func extent(_ size: (width: Double, ranks: Int)) -> Double {
             max(size.width, Self.pageShape * Self.rowHeight * Double(size.ranks))
         }
         runs = choices.min { (extent($0.size), $0.length) < (extent($1.size), $1.length) }?.runs ?? []
-        var places: [Int: Place] = [:]
+        var positions: [Int: Position] = [:]
         for (run, rows) in runs.enumerated() {
             for (number, row) in rows.enumerated() {
                 for node in row {
-                    places[node] = Place(run: run, row: number, isFirst: node == row.first, isLast: node == row.last)
+                    positions[node] = Position(
+                        run: run, row: number, isFirst: node == row.first, isLast: node == row.last)
                 }
             }
         }
-        self.places = places
+        self.positions = positions
     }
 
-    /// `nil` in a picture that goes from left to right.
-    func place(of node: Int) -> Place? { places[node] }
+    /// Returns the position of an element; `nil` if the drawing goes from left to right.
+    func position(of node: Int) -> Position? { positions[node] }
 
-    /// The row that both are in, for a link along it.
-    func row(joining source: Int, _ sink: Int) -> Place? {
-        guard let (source, sink) = place(of: source).flatMap({ source in place(of: sink).map { (source, $0) } }),
+    /// Returns the position of `source` if both elements are in the same row; otherwise `nil`.
+    func row(joining source: Int, _ sink: Int) -> Position? {
+        guard let (source, sink) = position(of: source).flatMap({ source in position(of: sink).map { (source, $0) } }),
             source.run == sink.run, source.row == sink.row
         else { return nil }
         return source
@@ -95,7 +98,7 @@ struct DotRows {
         }
         let continued = Set(nodes.compactMap(next))
         var seen: Set<Int> = []
-        // What is in a circle has no beginning: it begins where the text does.
+        // A cycle has no first element, so it begins with the one that comes first in the description.
         return (nodes.filter { !continued.contains($0) } + nodes).compactMap { first in
             var run: [Int] = []
             var node: Int? = first
@@ -107,13 +110,14 @@ struct DotRows {
         }
     }
 
-    /// As few rows as there can be, and these about equally long.
+    /// Splits a run into as few rows of at most `length` elements as possible, of about equal length.
     private static func rows(of run: [Int], length: Int) -> [[Int]] {
         let count = (run.count + length - 1) / length
         func start(_ row: Int) -> Int { (run.count * row + count - 1) / count }
         return (0..<count).map { Array(run[start($0)..<start($0 + 1)]) }
     }
 
+    /// Returns the width in points, and the height in ranks, of a drawing with these rows.
     private static func size(
         of rows: [[Int]], _ links: [Link], _ width: (Int) -> Double
     ) -> (width: Double, ranks: Int) {
@@ -135,7 +139,7 @@ struct DotRows {
         return (total.values.max() ?? 0, total.count)
     }
 
-    /// The length of the longest path to each. A circle is followed as often as there are nodes, at most.
+    /// Returns the length of the longest path to each node. A cycle is followed at most as often as there are nodes.
     private static func longestPaths(to nodes: [Int], _ links: [(source: Int, sink: Int, length: Double)]) -> [Int:
         Double]
     {

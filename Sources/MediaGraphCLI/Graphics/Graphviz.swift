@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Graphviz's `dot`, which draws.
+/// Draws pictures with Graphviz's program `dot`.
 enum Graphviz {
     enum Problem: Error, CustomStringConvertible {
         case missing
@@ -11,16 +11,17 @@ enum Graphviz {
         var description: String {
             switch self {
             case .missing:
-                "drawing needs Graphviz: sudo apt install graphviz (or give -o a name that ends in .dot, which needs nothing)"
+                "drawing needs Graphviz: sudo apt install graphviz; or give -o a name ending in .dot, which doesn't need it"
             case .failed(let reason): "Graphviz can't draw this: \(reason)"
             }
         }
     }
 
-    /// The formats of files that it is asked for, by the file's extension.
+    /// The supported formats, which are also the extensions of their files.
     static let formats = ["svg", "png", "pdf"]
 
-    /// The picture's file. Graphviz isn't given the file to write: it ends with status 0 on a full disk.
+    /// Draws a picture and returns the content of its file. Graphviz doesn't write the file itself, because it exits
+    /// with status 0 even if the disk is full.
     static func draw(_ text: String, format: String) throws(Problem) -> Data {
         guard let program = find() else { throw .missing }
         signal(SIGPIPE, SIG_IGN)
@@ -32,22 +33,22 @@ enum Graphviz {
         process.standardOutput = output
         process.standardError = errors
         do { try process.run() } catch { throw .failed(error.localizedDescription) }
-        // Beside the reading below: Graphviz warns and draws while it reads.
+        // Writes in parallel with the reading below: Graphviz writes warnings and output while it still reads.
         DispatchQueue.global().async {
             try? input.fileHandleForWriting.write(contentsOf: Data(text.utf8))
             try? input.fileHandleForWriting.close()
         }
-        let said = Mutex(Data())
+        let errorOutput = Mutex(Data())
         let readsErrors = DispatchGroup()
         DispatchQueue.global().async(group: readsErrors) {
             let read = (try? errors.fileHandleForReading.readToEnd()) ?? Data()
-            said.withLock { $0 = read }
+            errorOutput.withLock { $0 = read }
         }
         let picture = (try? output.fileHandleForReading.readToEnd()) ?? Data()
         readsErrors.wait()
         process.waitUntilExit()
         guard process.terminationReason == .exit, process.terminationStatus == 0, !picture.isEmpty else {
-            let text = said.withLock { String(decoding: $0, as: UTF8.self) }
+            let text = errorOutput.withLock { String(decoding: $0, as: UTF8.self) }
             let reason = text.split(whereSeparator: \.isNewline).first.map(String.init)
             throw .failed(reason ?? "it ended with status \(process.terminationStatus)")
         }

@@ -1,9 +1,10 @@
 import GStreamer
 
-/// A length of time on the command line: `10`, `2.5`, `90s`, `500ms`, `1m30s`, `1h`, `1:30`, `1:02:30.5`.
+/// A duration or position given on the command line: `10`, `2.5`, `90s`, `500ms`, `1m30s`, `1h`, `1:30`, `1:02:30.5`.
 struct CommandDuration: Equatable, Sendable {
     let seconds: Double
 
+    /// The maximum, in seconds.
     static let longest = 1_000_000_000.0
 
     enum Problem: Error, Equatable, CustomStringConvertible {
@@ -13,12 +14,14 @@ struct CommandDuration: Equatable, Sendable {
             switch self {
             case .notPositive: "it must be more than 0"
             case .tooLong: "it must be at most \(Int(CommandDuration.longest)) s"
-            case .unreadable: "give seconds, units (h, m, s, ms) or a clock time: 10, 2.5, 1m30s, 500ms, 1:30"
+            case .unreadable: "give a time in seconds, with units or as on a clock: 10, 2.5, 1m30s, 500ms, 1:30"
             }
         }
     }
 
-    /// - Parameter mayBeZero: whether it is a position rather than a length.
+    /// Parses a time.
+    ///
+    /// - Parameter mayBeZero: Whether 0 is allowed, as for a position in a file.
     init(parsing text: String, mayBeZero: Bool = false) throws(Problem) {
         let units: [(String, Double)] = [("ms", 0.001), ("h", 3600), ("m", 60), ("s", 1)]
         let unsigned = text.first == "-" ? text.dropFirst() : text[...]
@@ -46,7 +49,7 @@ struct CommandDuration: Equatable, Sendable {
         seconds = total
     }
 
-    /// `1:30` and `1:02:30.5`: minutes and seconds below 60 behind the first number.
+    /// Parses `1:30` or `1:02:30.5`. All numbers but the first must be below 60.
     private static func clock(_ text: Substring) throws(Problem) -> Double {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         var total = 0.0

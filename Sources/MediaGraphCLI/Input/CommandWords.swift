@@ -1,13 +1,13 @@
 import MediaGraph
 
-/// The words of a command, told apart: `NAME=value` for the description's variables, and the rest.
+/// The arguments of a command, divided into the description's variables (`NAME=value`) and the rest.
 struct CommandWords: Equatable {
     var rest: [String] = []
     var variables: [String: String] = [:]
-    /// Variables that are given several values, of which the last counts.
+    /// Variables that were given different values. The last one is used.
     var repeated: [String] = []
 
-    /// Variables begin with capital letters, which no element's property does: `width=320` belongs to the description.
+    /// Names of variables are in capital letters, unlike those of properties: `width=320` belongs to the description.
     init(_ words: [String]) {
         for word in words {
             if let separator = word.firstIndex(of: "="), Self.isVariableName(word[..<separator]),
@@ -23,7 +23,7 @@ struct CommandWords: Equatable {
         }
     }
 
-    /// `[A-Z_][A-Z0-9_]*`
+    /// Whether the name matches `[A-Z_][A-Z0-9_]*`.
     static func isVariableName(_ name: Substring) -> Bool {
         let bytes = name.utf8
         guard let first = bytes.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else { return false }

@@ -2,17 +2,20 @@ import ArgumentParser
 import Foundation
 import MediaGraph
 
-/// What every command that reads descriptions takes.
+/// The option to load handler libraries, shared by all commands that read descriptions.
 struct HandlerLibraryOptions: ParsableArguments {
     @Option(
         name: .customLong("load"),
         help: ArgumentHelp(
-            "Load a library of handlers; may be given several times. Those in MEDIAGRAPH_HANDLERS (separated by colons) are loaded first.",
+            """
+            Load a library of handlers; can be given several times. The libraries in MEDIAGRAPH_HANDLERS (separated by \
+            colons) are loaded first.
+            """,
             valueName: "library"),
         completion: .file(extensions: ["so"]))
     var libraries: [String] = []
 
-    /// Loads them all; whatever is wrong with one ends the program.
+    /// Loads all libraries. Reports the first error and throws an exit code.
     func load(_ report: DiagnosticReport = DiagnosticReport()) throws {
         do {
             try HandlerRegistry.shared.loadFromEnvironment()
@@ -23,32 +26,34 @@ struct HandlerLibraryOptions: ParsableArguments {
         }
     }
 
-    /// The loader looks for a name without "/" in the system's folders only; whoever types one means the file that is here.
+    /// Prefixes "./" to the name of a file in the current folder: `dlopen` looks for a name without "/" only in the
+    /// system's folders.
     private static func path(_ library: String) -> String {
         let isHere = !library.contains("/") && FileManager.default.fileExists(atPath: library)
         return isHere ? "./\(library)" : library
     }
 }
 
-/// How descriptions are given, for the help of the commands that read them.
+/// Parts of the help that several commands have in common.
 enum DescriptionHelp {
-    /// The exit status of a run that can't even begin, in the help's columns.
+    /// The exit status for input that can't be used.
     static let wrongInput = """
-        2    the description is wrong; or it, a --load library or a --control file
-               isn't there or can't be used
+        2    the description is wrong; or the description, a --load library or a
+               --control file is missing or can't be used
         """
 
+    /// How to give a description and the values of its variables.
     static let words = """
-        The description is a file, "-" for standard input, or the text itself, quoted or word by word as for \
-        gst-launch-1.0. A word is a file when there is one of that name, when it ends in .pipeline, or when it has a \
-        "/" or a "." and neither spaces nor "=" nor "!".
+        Give the description as a file, as "-" for standard input, or as text: either quoted, or word by word as for \
+        gst-launch-1.0. An argument is taken for a file if a file has that name, if it ends in .pipeline, or if it \
+        contains "/" or "." but no spaces, "=" or "!".
 
-        NAME=value, in capital letters, is the value of a ${NAME} in the description.
+        NAME=value, with NAME in capital letters, sets the value of ${NAME} in the description.
         """
 }
 
 extension DescriptionInput {
-    /// The one input that a command's words name, or a wrong command line.
+    /// Returns the one input that a command's arguments name. Throws a `ValidationError` for a wrong command line.
     static func single(validating words: [String]) throws -> DescriptionInput {
         do { return try single(CommandWords(words).rest) } catch { throw ValidationError("\(error)") }
     }

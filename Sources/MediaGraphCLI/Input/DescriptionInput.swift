@@ -1,17 +1,19 @@
 import Foundation
 import MediaGraph
 
-/// Where a description comes from, as the words on the command line say.
+/// The source of a description, as given on the command line.
 enum DescriptionInput: Equatable {
     case file(String)
     case standardInput
     case text(String)
 
+    /// Decides what an argument means:
+    ///
     /// - `-` is standard input.
-    /// - A word that names a file that exists is that file.
-    /// - A word that can only be meant as a file is one too, so that a mistyped path isn't taken for a description: it
-    ///   ends in `.pipeline`, or it is one word with a `/` or a `.` and is no URI.
-    /// - Everything else is a description.
+    /// - The name of an existing file is that file.
+    /// - An argument that looks like a file is a file too, so that a mistyped path isn't taken for a description: it
+    ///   ends in `.pipeline`, or it is a single word with a `/` or a `.` and isn't a URI.
+    /// - Everything else is the text of a description.
     init(word: String, fileExists: (String) -> Bool) {
         if word == "-" {
             self = .standardInput
@@ -23,17 +25,18 @@ enum DescriptionInput: Equatable {
     }
 
     static func looksLikeFile(_ word: String) -> Bool {
-        // A pasted command, which is told as one.
+        // A pasted command or a text of several lines is a description; for a command, the parser says what to leave
+        // out.
         if word.contains(where: \.isNewline) || ShellCommand.isProgram(word[...]) { return false }
         if word.hasSuffix(".pipeline"), !word.contains("!") { return true }
         let isOneWord = !word.contains { $0.isWhitespace || $0 == "!" || $0 == "=" || $0 == "$" || $0 == "(" }
         return isOneWord && !word.contains("://") && word.contains { $0 == "/" || $0 == "." }
     }
 
-    /// Names a file that exists; directories count, so that they are refused as such.
+    /// Whether a file exists. Directories count, so that reading one fails with a fitting error.
     static func fileExists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
-    /// What reports call it: the file, or as its description is called.
+    /// The name of the input in reports: the file's path, or the name of the description.
     var label: String {
         switch self {
         case .text: "description"
@@ -46,7 +49,7 @@ enum DescriptionInput: Equatable {
 }
 
 extension DescriptionInput {
-    /// The one input of a command: a file, a description in one word, or an unquoted one in several.
+    /// Returns the one input of a command: a file, a quoted description, or an unquoted one of several words.
     static func single(
         _ words: [String], fileExists: (String) -> Bool = Self.fileExists
     ) throws(InputError) -> DescriptionInput {
@@ -54,13 +57,13 @@ extension DescriptionInput {
         let input = DescriptionInput(word: first, fileExists: fileExists)
         if words.count == 1 { return input }
         try checkSpaces(words)
-        // A word with a link in it is all of a description.
+        // After a file or a quoted description, nothing may follow.
         guard input.isText, !isQuotedDescription(first) else { throw .tooMany(after: first, words[1]) }
         return .text(joined(words))
     }
 
-    /// The inputs of a command that takes several: each file and each quoted description by itself; words that are neither
-    /// are one unquoted description.
+    /// Returns the inputs of a command that takes several: files and quoted descriptions, or the words of one unquoted
+    /// description.
     static func several(
         _ words: [String], fileExists: (String) -> Bool = Self.fileExists
     ) throws(InputError) -> [DescriptionInput] {
@@ -80,7 +83,7 @@ extension DescriptionInput {
         word.contains("!") && word.contains { $0.isWhitespace }
     }
 
-    /// `NAME = value`, which a shell makes three words of.
+    /// Throws if a variable was written as `NAME = value`, which a shell splits into three words.
     private static func checkSpaces(_ words: [String]) throws(InputError) {
         for (name, rest) in zip(words, words.indices.dropFirst().map { words[$0...] })
         where rest.first == "=" && CommandWords.isVariableName(name[...]) {
@@ -88,8 +91,8 @@ extension DescriptionInput {
         }
     }
 
-    /// Words of a shell as one description, as gst-launch-1.0 does it (`_gst_parse_escape`): a space inside a word, where
-    /// the shell's quotes were, gets a backslash unless it is in double quotes.
+    /// Joins arguments to one description, as gst-launch-1.0 does (`_gst_parse_escape`): a space inside an argument,
+    /// which was quoted in the shell, is escaped by a backslash unless it is in double quotes.
     static func joined(_ words: [String]) -> String {
         words.map { word in
             var result = ""
@@ -106,13 +109,13 @@ extension DescriptionInput {
     }
 }
 
-/// Why the words on the command line name no description.
+/// An error in the arguments that should name a description, or in reading it.
 enum InputError: Error, Equatable, CustomStringConvertible {
     case missing
     case tooMany(after: String, String)
     case spacedVariable(String, value: String)
     case file(Description.FileError, nearest: String?)
-    /// Standard input.
+    /// Standard input has another encoding.
     case notUTF8(Description.FileError)
 
     var description: String {
@@ -120,7 +123,7 @@ enum InputError: Error, Equatable, CustomStringConvertible {
         case .missing: "there is no description: give a file, \"-\" for standard input, or the description itself"
         case .tooMany(let input, let word):
             "give only one description: \"\(input)\" and \"\(word)\" both look like one "
-                + "(the value of a mistyped option does, too)"
+                + "(so does the value of a mistyped option)"
         case .spacedVariable(let name, let value):
             "\(name) = \(value) is three words for the shell: write \(name)=\(value)"
         case .file(let error, let nearest): "\(error)" + (nearest.map { "; did you mean \"\($0)\"?" } ?? "")

@@ -1,17 +1,17 @@
 import ArgumentParser
 
-/// What the program's exit status says. A wrong command line is 64 (`EX_USAGE`), argument-parser's own.
+/// The program's exit status. For a wrong command line, argument-parser exits with 64 (`EX_USAGE`).
 enum ExitStatus: Sendable, Equatable {
-    /// The graph came to its end, or the descriptions are fine.
+    /// The streams ended, or the descriptions are correct.
     case success
-    /// An element ended the graph with an error, its streams didn't end in time, or a file couldn't be written.
+    /// An element failed, the streams didn't end in time, or a file couldn't be written.
     case failure
-    /// The description is wrong, or what the command line names (a file, a library, an element) isn't there.
+    /// The description is wrong, or a file, library or element named on the command line is missing.
     case wrongInput
-    /// The graph came to its end, but the input lacked a stream that a branch waited for, or a file received no data.
+    /// The streams ended, but the input lacked a stream that a branch needed, or a file received no data.
     case missingStream
-    /// It was stopped before its streams had ended by this signal, as shells count: 128 and the signal's number. SIGPIPE
-    /// stands for a reader of standard output that went away.
+    /// The run was stopped by a signal before the streams had ended. As in shells, the status is 128 plus the signal's
+    /// number. SIGPIPE stands for a reader of standard output that went away.
     case stopped(signal: CInt)
 
     var number: Int32 {

@@ -1,17 +1,17 @@
-/// A number of frames on the command line.
+/// A number of frames given on the command line.
 struct FrameCount: Equatable, Sendable {
     let number: UInt64
 
     enum Problem: Error, Equatable, CustomStringConvertible {
         case zero
-        /// It has a time's unit.
+        /// The text is a time, such as `10s`.
         case time(String)
         case unreadable
 
         var description: String {
             switch self {
             case .zero: "it must be at least 1"
-            case .time(let text): "give a number of frames; for a time write --duration \(text)"
+            case .time(let text): "give a number of frames, or --duration \(text) for a time"
             case .unreadable: "give a whole number of frames, such as 300"
             }
         }

@@ -1,9 +1,9 @@
 import Foundation
 import MediaGraph
 
-/// Finds the description that a mistyped path was meant to name.
+/// Finds the description file that a mistyped path was meant to name.
 enum NearestFile {
-    /// Among the files beside it, and those in `Pipelines/`; `nil` when none is near.
+    /// Returns a file with a similar name from the same folder or from `Pipelines/`; `nil` if there is none.
     static func find(_ path: String) -> String? {
         let url = URL(fileURLWithPath: path)
         let folder = path.contains("/") ? (path as NSString).deletingLastPathComponent : ""

@@ -1,12 +1,12 @@
 import GStreamer
 import MediaGraph
 
-/// An element as `inspect` shows it: what its class says of itself.
+/// An element as `inspect` shows it, from the metadata of its class.
 struct ElementRecord: Codable, Equatable {
     struct Pad: Codable, Equatable {
         var name: String
         var direction: String
-        /// always, sometimes or request
+        /// `always`, `sometimes` or `request`.
         var presence: String
         var caps: String
     }
@@ -20,18 +20,18 @@ struct ElementRecord: Codable, Equatable {
         var name: String
         var type: String
         var meaning: String
-        /// As text; missing when there is none, or none that can be written.
+        /// `nil` if there is none, or if it can't be written as text.
         var defaultValue: String?
         var minimum: String?
         var maximum: String?
-        /// For an enumeration or flags.
+        /// The values of an enumeration or of flags; otherwise `nil`.
         var choices: [Choice]?
         var isReadable: Bool
         var isWritable: Bool
-        /// Whether it can't be set while the graph runs, where the class says so.
+        /// Whether the class says that the property can't be set while the graph runs.
         var isLockedWhileRunning: Bool
         var isDeprecated: Bool
-        /// The class that it inherits it from; missing for one of its own.
+        /// The class that declares an inherited property; `nil` if the element's own class does.
         var inheritedFrom: String?
     }
 
@@ -50,7 +50,7 @@ struct ElementRecord: Codable, Equatable {
     var pads: [Pad]
     var properties: [Property]
     var messages: [Message]
-    /// For a node of MediaGraph.
+    /// The handlers that a node of MediaGraph can run; `nil` for other elements.
     var handlers: [HandlerRecord]?
 }
 
@@ -58,7 +58,7 @@ struct ElementRecord: Codable, Equatable {
 struct HandlerRecord: Codable, Equatable {
     struct Option: Codable, Equatable {
         var name: String
-        /// Empty when it must be given.
+        /// Empty if the option is required.
         var defaultValue: String
         var meaning: String
         var example: String?
@@ -69,7 +69,7 @@ struct HandlerRecord: Codable, Equatable {
     /// The node that runs it.
     var node: String
     var summary: String
-    /// The library that it came with; missing when built in.
+    /// The library that provides the handler; `nil` if it is built in.
     var library: String?
     var options: [Option]
 
@@ -103,7 +103,7 @@ extension ElementRecord {
                 name: pad.name, direction: pad.direction == .source ? "source" : pad.direction.rawValue,
                 presence: pad.presence.rawValue, caps: pad.caps.description)
         }
-        // An element's parent is the bin that it is in: nobody sets it.
+        // `parent` is the bin that contains the element; users don't set it.
         properties = info.properties.filter { $0.name != "parent" }.map { property in
             var record = Property(property)
             if property.declaringTypeName != info.typeName { record.inheritedFrom = property.declaringTypeName }

@@ -1,13 +1,14 @@
 import MediaGraph
 
-/// What `inspect` prints for people.
+/// The human-readable output of `mediagraph inspect`.
 struct InspectText {
     let style: Style
-    /// Columns at most, where text can be broken.
+    /// The width in columns to which text is wrapped.
     let width: Int
 
-    // MARK: Everything
+    // MARK: Overview
 
+    /// A node with its handlers.
     struct Section: Encodable {
         var name: String
         var summary: String
@@ -25,7 +26,7 @@ struct InspectText {
             for handler in node.handlers { lines += handlerLines(handler, column: column) }
         }
         lines += [
-            "", "mediagraph inspect NAME shows a node, a handler or any element of GStreamer.",
+            "", "mediagraph inspect NAME shows a node, a handler or any GStreamer element.",
         ]
         return lines.joined(separator: "\n")
     }
@@ -44,13 +45,13 @@ struct InspectText {
         lines += ["", style.paint("options", .bold)]
         if handler.options.isEmpty { lines.append("  none") }
         lines += optionLines(handler.options, indent: 2)
-        // What must be given, or else something that may be.
+        // The example has all required options, or else one of the optional ones.
         let required = handler.options.filter(\.defaultValue.isEmpty).map { ($0.name, $0.example ?? "…") }
         let optional = handler.options.first { Double($0.defaultValue) != nil }.map { ($0.name, $0.defaultValue) }
         let shown = required.isEmpty ? [optional].compactMap(\.self) : required
         let text = shown.map { "\($0)=\($1)" }.joined(separator: ",")
         let options = text.isEmpty ? "" : " options=\"\(text)\""
-        // A microphone makes its own sound, unless its handler edits what comes in.
+        // Only a microphone handler that edits sound needs a source in front of the node.
         let entry = HandlerRegistry.shared.handlers(of: handler.node).first { $0.name == handler.name }
         let source = entry?.kind == .audioProcessor ? "audiotestsrc ! " : ""
         let mode = entry?.edits == true ? " mode=read-write" : ""
@@ -105,7 +106,7 @@ struct InspectText {
     private func paragraph(_ text: String) -> String { "      " + TextWidth.wrapped(text, to: width, indent: 6) }
 
     private func pad(_ pad: ElementRecord.Pad) -> String {
-        // A file format's caps are alternatives by the dozen.
+        // The caps of some elements, such as parsers and muxers, have dozens of alternatives.
         let alternatives = pad.caps.split(separator: "; ").map { alternative in
             ["(string)", "(int)", "(fraction)"].reduce(String(alternative)) { $0.replacing($1, with: "") }
         }
@@ -147,6 +148,6 @@ struct InspectText {
         return lines.joined(separator: "\n")
     }
 
-    /// A line each for a few; many are only named.
+    /// Whether each choice gets a line of its own. If there are many, only their names are listed.
     private func listsChoices(_ choices: [ElementRecord.Choice]) -> Bool { choices.count <= 10 }
 }

@@ -1,20 +1,20 @@
 import MediaGraph
 
-/// What came of a line that the graph was told while it runs; with `--json` as it is.
+/// The reply to a command of `--control`. `--json` prints it as it is.
 struct ControlReply: Encodable, Sendable, Equatable {
     var event = JSONEvent.control
-    /// The first word of the line; the whole line when it was refused, and "--control" when no more can be read.
+    /// The first word of the line; the whole line if the command was refused; "--control" if reading failed.
     var command: String
     var node: String?
     var property: String?
-    /// What the property is now.
+    /// The property's current value.
     var value: String?
-    /// The same for a structure such as `stats`.
+    /// The fields of a property that is a structure, such as `stats`; `value` is `nil` then.
     var fields: [String: JSONValue]?
-    /// Why nothing was changed.
+    /// Why the command was refused.
     var error: String?
 
-    /// For people; `nil` for an error.
+    /// The human-readable reply; `nil` for an error.
     var text: String? {
         guard error == nil else { return nil }
         guard let node, let property else { return command == ControlCommand.quitWord ? nil : ControlCommand.usage }

@@ -1,11 +1,11 @@
 import MediaGraph
 
-/// A diagnostic as JSON.
+/// The JSON form of a diagnostic.
 struct DiagnosticRecord: Codable, Equatable, Sendable {
     var severity: String
     var message: String
     var file: String
-    /// From 1; `column` and `length` count Unicode scalars.
+    /// Lines and columns begin at 1. `column` and `length` count Unicode scalars.
     var line: Int
     var column: Int
     var length: Int

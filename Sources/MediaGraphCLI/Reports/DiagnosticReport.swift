@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import MediaGraph
 
-/// Prints what is wrong with descriptions and with their variables: for people on standard error, or as JSON lines on
+/// Prints errors and warnings about descriptions and their variables: as text on standard error, or as JSON lines on
 /// standard output.
 struct DiagnosticReport {
     var printsJSON = false
@@ -16,19 +16,19 @@ struct DiagnosticReport {
             return
         }
         let style = style
-        // In a file or a pipe nothing is wrapped, and lines stay whole.
+        // In a file or a pipe, lines aren't shortened.
         let columns = isatty(STDERR_FILENO) == 1 ? Terminal.size(.standardError).columns : .max
         for diagnostic in diagnostics {
             StandardStreams.printError(diagnostic.rendered(color: style.isColored, columns: columns))
         }
     }
 
-    /// The line below several diagnostics.
+    /// Prints the number of errors and warnings, below the diagnostics.
     func printCount(_ diagnostics: [Diagnostic]) {
         if !printsJSON, let text = Self.count(diagnostics) { StandardStreams.printError(text) }
     }
 
-    /// "2 errors, 1 warning"; `nil` for none.
+    /// Returns "2 errors, 1 warning"; `nil` if there are none.
     static func count(_ diagnostics: [Diagnostic]) -> String? {
         let errors = diagnostics.count { $0.severity == .error }
         let warnings = diagnostics.count - errors
@@ -43,7 +43,7 @@ struct DiagnosticReport {
             JSONLine.print(ProblemEvent(message: text), to: jsonStream)
             return
         }
-        Self.printError(style.paint("error:", .error), text, behind: 7)
+        Self.printError(style.paint("error:", .error), text, indent: 7)
     }
 
     func warning(_ text: String) {
@@ -51,33 +51,34 @@ struct DiagnosticReport {
             JSONLine.print(ProblemEvent(event: .warning, message: text), to: jsonStream)
             return
         }
-        Self.printError(style.paint("warning:", .warning), text, behind: 9)
+        Self.printError(style.paint("warning:", .warning), text, indent: 9)
     }
 
-    private static func printError(_ label: String, _ text: String, behind indent: Int) {
+    private static func printError(_ label: String, _ text: String, indent: Int) {
         let fitted = TextWidth.fitted(TextWidth.printable(text), behind: indent, on: .standardError)
         StandardStreams.printError("\(label) \(fitted)")
     }
 
-    /// Values on the command line that the descriptions have no use for, or that another replaces.
+    /// Returns warnings about variables on the command line that the descriptions don't use, or that were given twice.
     static func variableWarnings(_ words: CommandWords, of descriptions: [Description]) -> [String] {
         let known = descriptions.flatMap(\.variables)
-        // The folder's is always there.
+        // HERE, the folder of the description, is always defined.
         let names = known.map(\.name).filter { $0 != "HERE" || words.variables[$0] != nil }
         let repeated = words.repeated.map {
-            "\($0) is given twice; its last value, \"\(words.variables[$0]!)\", counts"
+            "\($0) was given twice; the last value, \"\(words.variables[$0]!)\", is used"
         }
         return repeated
             + words.variables.keys.filter { !names.contains($0) }.sorted().compactMap { name in
                 let nearest = descriptions.lazy.compactMap { $0.unused([name: ""]).first?.nearest }.first
-                // An error names both.
+                // The error about the missing variable already names this one.
                 let isMissing = known.contains {
                     $0.name == nearest && $0.defaultValue == nil && words.variables[$0.name] == nil
                 }
                 if isMissing, nearest?.lowercased() == name.lowercased() { return nil }
                 let hint =
                     nearest.map { "did you mean \"\($0)\"?" }
-                    ?? (names.isEmpty ? "write ${\(name)} in it" : "it has \(list(names))")
+                    ?? (names.isEmpty
+                        ? "to use the value, write ${\(name)} in the description" : "its variables: \(list(names))")
                 return "the description has no variable \"\(name)\"; \(hint)"
             }
     }
@@ -88,7 +89,7 @@ struct DiagnosticReport {
 }
 
 extension DescriptionInput {
-    /// The description, or the program's end with the reason on standard error.
+    /// Loads the description. Reports an error and throws an exit code if it can't be read.
     func loadOrExit(_ report: DiagnosticReport = DiagnosticReport()) throws -> Description {
         do { return try load() } catch {
             report.error("\(error)")

@@ -1,38 +1,38 @@
 import MediaGraph
 
-/// What the lines of `run --json` are, by their "event"; the help's list is made of it.
+/// The kinds of lines that `run --json` prints: the values of "event". The list in the help is generated from them.
 enum JSONEvent: String, Codable, CaseIterable, Sendable {
     case start, progress, status, alpha, joined, left, stream, stalled, refused
     case format, lost, back, missing
     case control, message, warning, error, diagnostic, finishing, end
 
-    /// The fields, and where they don't say it, when it comes.
+    /// The other fields of the line and, if they don't make it obvious, when the line is printed.
     var fields: String {
         switch self {
         case .start: "version, title, nodes"
         case .progress: "time, position, duration (seconds), nodes"
-        case .status: "node, on: a pipe's sender started or stopped"
-        case .alpha: "node, enabled: whether its frames carry alpha from now on"
-        case .joined: "node, user: came into a session's room, or was there"
-        case .left: "node, user: left it"
-        case .stream: "node, user, kind, on: a stream of a user in the room started or stopped"
-        case .stalled: "node, user, kind, stalled: a stream that the graph reads has stalled (true) or resumed (false)"
-        case .refused: "node, user, kind, reason: a share that waits for another's end"
-        case .format: "node, device, format: which of the device's formats was picked"
-        case .lost: "node, device, lostAt (seconds), reason: a device has gone"
-        case .back: "node, device, lostAt, backAt, gap (seconds): it is back"
-        case .missing: "element, sink, message: the input lacks a stream; a branch ends empty"
-        case .control: "command, node, property, value (fields of a structure) or error: the answer to a line"
-        case .message: "element, message, fields: posted by an element"
+        case .status: "node, on: the sender of a pipe started or stopped"
+        case .alpha: "node, enabled: whether the frames carry alpha from now on"
+        case .joined: "node, user: a user joined the room of a session, or was already there"
+        case .left: "node, user: a user left the room"
+        case .stream: "node, user, kind, on: a stream of a user started or stopped"
+        case .stalled: "node, user, kind, stalled: a stream that the graph reads stalled (true) or resumed (false)"
+        case .refused: "node, user, kind, reason: a share must wait until another user's share ends"
+        case .format: "node, device, format: a format of the device was chosen"
+        case .lost: "node, device, lostAt (seconds), reason: a device was lost"
+        case .back: "node, device, lostAt, backAt, gap (seconds): a device is back"
+        case .missing: "element, sink, message: the input lacks a stream, so a branch ends empty"
+        case .control: "command, node, property, value (fields for a structure) or error: the reply to a command"
+        case .message: "element, message, fields: an element posted a message"
         case .warning: "element, factory, message, detail"
-        case .error: "element, factory, message, detail, formatConflict"
+        case .error: "element, factory, message, detail, formatConflict, incompleteFiles"
         case .diagnostic: "severity, message, file, line, column, length, hint"
-        case .finishing: "reason: streams are asked to end"
+        case .finishing: "reason: the streams were asked to end"
         case .end: "reason, exitStatus, time, frames, dropped, nodes, latencyMilliseconds {p50, p99}"
         }
     }
 
-    /// A line for each, and a continued one where it is long, in 80 columns.
+    /// The list of all events for the help, wrapped to 80 columns.
     static var help: String {
         allCases.map { event in
             let text = TextWidth.wrapped(event.fields, to: 80, indent: 14)
@@ -41,7 +41,7 @@ enum JSONEvent: String, Codable, CaseIterable, Sendable {
     }
 }
 
-/// What went wrong before there was a run, or a description, to report on; or, as a warning, what is odd.
+/// An error or a warning among the lines of `run --json`.
 struct ProblemEvent: Encodable {
     var event = JSONEvent.error
     var element: String?

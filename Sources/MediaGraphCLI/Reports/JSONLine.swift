@@ -1,6 +1,6 @@
 import Foundation
 
-/// One value as one line of JSON on standard output, in one write.
+/// Prints values as lines of JSON. Each line is a single write.
 enum JSONLine {
     static func text(_ value: some Encodable) -> String {
         let encoder = JSONEncoder()
@@ -11,7 +11,7 @@ enum JSONLine {
         return String(decoding: data, as: UTF8.self) + "\n"
     }
 
-    /// False when nobody reads any more.
+    /// Prints a value. Returns `false` if the reader has gone away.
     @discardableResult
     static func print(_ value: some Encodable, to stream: FileHandle = .standardOutput) -> Bool {
         StandardStreams.write(text(value), to: stream)

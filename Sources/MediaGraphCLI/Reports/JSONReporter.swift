@@ -1,6 +1,6 @@
 import MediaGraph
 
-/// For a program: JSON lines on standard output, one an event. `mediagraph help run` documents them.
+/// Reports for programs (`--json`): one JSON line per event on standard output. `mediagraph help run` documents them.
 struct JSONReporter: RunReporter {
     let interval = 1.0
     let reportsRepeatedWarnings = true

@@ -1,6 +1,6 @@
 import GStreamer
 
-/// A field of a structure as JSON has it: numbers and truth values as such, whatever else as GStreamer writes it.
+/// The JSON form of a structure's field: numbers and Booleans as such, other values as GStreamer's text.
 enum JSONValue: Encodable, Sendable, Equatable, CustomStringConvertible {
     case truth(Bool)
     case signed(Int64)

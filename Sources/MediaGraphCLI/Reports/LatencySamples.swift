@@ -1,8 +1,7 @@
-/// Latencies as they were seen at regular moments, in steps of a tenth of a millisecond: a day of them takes no more
-/// memory than a minute.
+/// A histogram of latencies, in steps of a tenth of a millisecond. Its size doesn't grow with the length of the run.
 struct LatencySamples: Sendable, Equatable {
     struct Summary: Codable, Sendable, Equatable {
-        /// Milliseconds.
+        /// Percentiles in milliseconds.
         var p50: Double
         var p99: Double
     }
@@ -17,10 +16,10 @@ struct LatencySamples: Sendable, Equatable {
         total += 1
     }
 
-    /// `nil` without samples.
+    /// The percentiles of all samples; `nil` without samples.
     var summary: Summary? { total == 0 ? nil : Summary(p50: percentile(50), p99: percentile(99)) }
 
-    /// The smallest value that so many of a hundred samples don't exceed.
+    /// Returns the smallest value that `percent` % of the samples don't exceed.
     private func percentile(_ percent: Int) -> Double {
         let rank = max(1, (total * percent + 99) / 100)
         var seen = 0

@@ -2,11 +2,11 @@ import Foundation
 import GStreamer
 import MediaGraph
 
-/// The levels that `virtualspeaker handler=level` measures, as a meter for each stream.
+/// Meters of the levels that `virtualspeaker handler=level` measures, one for each stream.
 struct LevelMeters {
     private struct Name: Hashable {
         var node: String
-        /// A user may be called what a stream is.
+        /// Part of the identity, because a user may have the same name as a stream.
         var stream: String
         var user: String?
 
@@ -20,15 +20,16 @@ struct LevelMeters {
 
     private static let messageName = "mediagraph-level"
     private static let statusName = "mediagraph-audio-status"
-    /// The bar's left end; less can't be heard beside speech.
+    /// The level in dB at the left end of the bar. Quieter sound can't be heard beside speech.
     private static let floor = -60.0
     private static let barWidth = 24
 
-    /// By node and stream, in the order in which they were first heard.
+    /// The streams in the order in which their levels first arrived.
     private var names: [Name] = []
     private var levels: [Name: Level] = [:]
 
-    /// Takes a node's message; false when it is no level. A stream that has ended has none any more.
+    /// Processes a message of a node. Returns `false` if it isn't a level. Removes the meter of a stream that has
+    /// ended.
     mutating func add(_ node: String, _ message: Structure) -> Bool {
         guard let stream = message["stream", as: String.self] else { return false }
         let name = Name(node: node, stream: stream, user: message["user", as: String.self])
@@ -44,7 +45,7 @@ struct LevelMeters {
         return true
     }
 
-    /// A line for each stream, no wider than `width`, and no more than `height` of them.
+    /// Returns one line per stream, at most `width` columns wide, and at most `height` lines.
     func lines(style: Style, width: Int, height: Int) -> [ProgressTable.Line] {
         let shown = names.suffix(max(0, height))
         let longest = min(24, shown.map { TextWidth.columns($0.text) }.max() ?? 0)
@@ -53,7 +54,7 @@ struct LevelMeters {
             let text = TextWidth.padded(TextWidth.truncated(name.text, to: longest), to: longest)
             let numbers = "\(Self.decibels(level.rms)) dB, peak \(Self.decibels(level.peak)) dB"
             let line = TextWidth.truncated("  \(text)  \(Self.bar(level.rms))  \(numbers)", to: width)
-            // Clipped, or as good as.
+            // The sound is clipped, or close to it.
             return ProgressTable.Line(
                 text: level.peak > -0.1 ? style.paint(line, .warning) : line, width: TextWidth.columns(line))
         }

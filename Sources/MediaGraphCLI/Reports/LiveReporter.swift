@@ -1,7 +1,7 @@
 import Foundation
 import MediaGraph
 
-/// For a person at a terminal: a table that is drawn anew in place, on standard error.
+/// Reports for a terminal: a table on standard error that is redrawn in place.
 struct LiveReporter: RunReporter {
     private let showsMessages: Bool
     let interval = 0.2
@@ -11,7 +11,7 @@ struct LiveReporter: RunReporter {
     private var area = LiveArea(.standardError)
     private var last: ProgressSample?
     private var announcement: String?
-    /// What stays on the terminal has no prompt.
+    /// Whether the run is over. The table that stays on the terminal is drawn without the prompt.
     private var isOver = false
     private var levels = LevelMeters()
     private var roster = SessionRoster()
@@ -28,7 +28,7 @@ struct LiveReporter: RunReporter {
         StandardStreams.printError(Self.titleLine(title, width: width, style: style))
     }
 
-    /// The title at the left, and at the right how to end it, where there is room for both.
+    /// Returns the title on the left and, if there is room, the hint how to end the run on the right.
     static func titleLine(_ title: String, width: Int, style: Style) -> String {
         let hint = "Ctrl-C to finish"
         let room = width - hint.count - 3
@@ -48,7 +48,7 @@ struct LiveReporter: RunReporter {
         let size = Terminal.size(stream)
         // One column stays free: some terminals wrap a line that fills the last one.
         let width = max(1, size.columns - 1)
-        // The area must never be higher than the window, or its first line couldn't be reached again.
+        // If the area were higher than the window, the cursor couldn't get back to its first line.
         let height = max(1, size.rows - (announcement == nil ? 2 : 3) - (prompt == nil ? 0 : 1))
         var lines = last.map { ProgressTable(style: style).lines($0, width: width, height: height) } ?? []
         lines += roster.lines(style: style, width: width, height: height - lines.count)
@@ -80,14 +80,14 @@ struct LiveReporter: RunReporter {
             area.clear()
             report.warning("\(missing)")
         case .element(let name, let structure) where levels.add(name, structure):
-            // Drawn with the next sample: there may be hundreds in a second.
+            // Levels are drawn with the next sample: there may be hundreds of them per second.
             return
         case _ where roster.add(event): break
         case .element(let name, let structure) where showsMessages:
             area.clear()
             report.message(name, structure)
         case .deviceFormat, .deviceLost, .deviceBack:
-            guard let line = DeviceNews.line(event) else { return }
+            guard let line = DeviceEventText.line(event) else { return }
             area.clear()
             StandardStreams.printError(TextWidth.fitted(line, behind: 2, on: .standardError))
         default: return
@@ -114,7 +114,7 @@ struct LiveReporter: RunReporter {
         draw()
         leave()
         report.failed(failure)
-        // What failed stands last.
+        // The error comes last: `end` must not draw the table below it.
         last = nil
     }
 
@@ -129,7 +129,7 @@ struct LiveReporter: RunReporter {
         report.warnings(of: summary)
     }
 
-    /// The prompt doesn't stay.
+    /// Gives up the terminal. With a prompt, the area is removed, so that no prompt stays on the screen.
     mutating func release() {
         if prompt != nil { area.clear() }
         leave()

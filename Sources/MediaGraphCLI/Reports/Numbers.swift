@@ -1,13 +1,13 @@
-/// Numbers as reports write them, whatever the locale.
+/// Formats numbers for reports, independently of the locale.
 enum Numbers {
-    /// With as many digits behind the point as it has, three at the most.
+    /// Formats a number with as many decimal places as it needs, but at most three.
     static func shortest(_ value: Double) -> String {
         var text = fixed(value, 3)
         while text.hasSuffix("0") { text.removeLast() }
         return text.hasSuffix(".") ? String(text.dropLast()) : text
     }
 
-    /// With so many digits behind the point.
+    /// Formats a number with a fixed number of decimal places.
     static func fixed(_ value: Double, _ places: Int) -> String {
         guard value.isFinite, abs(value) < 1e15 else { return "\(value)" }
         let scale = (0..<places).reduce(1) { scale, _ in scale * 10 }
@@ -18,7 +18,7 @@ enum Numbers {
         return "\(sign)\(scaled / scale).\(String(repeating: "0", count: places - fraction.count))\(fraction)"
     }
 
-    /// A length of time, exactly, in the greatest unit that there is one of: "6 s", "1.5 ms".
+    /// Formats a duration exactly, in the largest unit that fits into it: "6 s", "1.5 ms".
     static func time(nanoseconds: Int64) -> String {
         let length = nanoseconds.magnitude
         let units: [(name: String, places: Int, length: UInt64)] = [
@@ -33,9 +33,9 @@ enum Numbers {
     }
 }
 
-/// Lengths of time as reports write them.
+/// Formats durations for reports.
 enum Clock {
-    /// `00:01:30`
+    /// Formats a duration as hours, minutes and seconds: `00:01:30`.
     static func text(_ seconds: Double) -> String {
         let whole = Int(min(max(seconds, 0), 1e12))
         func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }

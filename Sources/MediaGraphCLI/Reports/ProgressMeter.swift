@@ -1,24 +1,26 @@
 import GStreamer
 import MediaGraph
 
-/// Turns counters into rates.
+/// Computes rates from the counters of a graph's elements.
 struct ProgressMeter: Sendable {
     private struct Reading: Sendable {
         var time: Double
         var counts: [String: NodeCounts]
     }
 
-    /// The last two seconds, oldest first.
+    /// The readings of the last two seconds, oldest first.
     private var readings: [Reading] = []
     private var current: [ElementProgress] = []
-    /// Each element's counters as they were last, and frames from before they began anew.
+    /// The last counters of each element.
     private var latest: [String: NodeCounts] = [:]
+    /// The frames that each element had counted before its counter was reset.
     private var earlier: [String: UInt64] = [:]
     private(set) var latencies = LatencySamples()
 
+    /// The time in seconds over which rates are averaged.
     static let window = 2.0
 
-    /// Takes the counters at `time`, and what was live among them as latency samples.
+    /// Adds the counters at `time` in seconds, and the latencies of live elements.
     mutating func add(_ progress: [ElementProgress], at time: Double) {
         update(progress)
         let counts = Dictionary(current.map { ($0.name, $0.counts) }, uniquingKeysWith: { first, _ in first })
@@ -29,8 +31,8 @@ struct ProgressMeter: Sendable {
         }
     }
 
-    /// Adds what an element had counted before it began anew: GstBaseSink does so at each segment, and muxers send one to go
-    /// back and finish a file.
+    /// Adds the frames from before a counter was reset. GstBaseSink resets its counter at each segment, and muxers send
+    /// a segment to seek back and finish a file.
     private mutating func update(_ progress: [ElementProgress]) {
         current = progress.map { element in
             let before = latest[element.name] ?? .none
@@ -42,12 +44,12 @@ struct ProgressMeter: Sendable {
         }
     }
 
-    /// The counters with the rates of the last seconds.
+    /// Returns the counters, with rates over the last two seconds.
     func sample(at time: Double) -> ProgressSample {
         sample(at: time, since: readings.first ?? Reading(time: 0, counts: [:]))
     }
 
-    /// The last counters of all, with the rates of the whole run.
+    /// Adds the final counters and returns them, with rates over the whole run.
     mutating func total(_ progress: [ElementProgress], at time: Double) -> ProgressSample {
         update(progress)
         return sample(at: time, since: Reading(time: 0, counts: [:]))
@@ -76,13 +78,13 @@ struct ProgressMeter: Sendable {
         return ProgressSample(time: time.rounded(toPlaces: 3), rows: rows)
     }
 
-    /// `nil` for none.
+    /// Converts a time to milliseconds; `nil` for zero.
     private static func milliseconds(_ time: ClockTime) -> Double? {
         time == .zero ? nil : (time.seconds * 1000).rounded(toPlaces: 3)
     }
 
     private static func latency(_ element: ElementProgress) -> Double? {
-        // Less than nothing is what came before its time, as of a file that is read ahead: no latency.
+        // A negative lateness means that data came early, as from a file that is read ahead: there is no latency.
         element.counts.lateness == 0 ? nil : max(0, Double(element.counts.lateness) / 1_000_000)
     }
 }

@@ -1,32 +1,33 @@
 import MediaGraph
 
-/// What a graph's nodes and sinks have done by one moment; what every form of report shows.
+/// The progress of a graph's nodes and sinks at one moment, as all reports show it.
 struct ProgressSample: Sendable, Equatable {
     struct Row: Codable, Sendable, Equatable {
         var name: String
-        /// The factory's name.
+        /// The name of the factory.
         var element: String
-        /// "frames", or "buffers" for a stock sink that gets no pictures.
+        /// `frames`, or `buffers` for a stock sink that doesn't receive video.
         var unit: String
         var frames: UInt64
-        /// Of the last second or two; at the end, of the whole run.
+        /// The rate over the last two seconds; at the end, over the whole run.
         var framesPerSecond: Double
         var dropped: UInt64
         /// Whether it is the last element of a branch.
         var endsBranch = false
-        /// Frames that a sender was told are refused.
+        /// Frames that a node refused; its sender got an error for each.
         var refused: UInt64
-        /// Time in the handler for each frame; nodes only, and only where it was measured.
+        /// The average time per frame in the handler; `nil` if it wasn't measured, and for elements that aren't nodes.
         var handlerMilliseconds: Double?
-        /// From a live frame's time to its delivery; pipes only.
+        /// The time from a live frame's timestamp to its delivery; `nil` for elements other than pipes.
         var latencyMilliseconds: Double?
-        /// Of sound, where there is any of it: samples that came too late for a live mix, what a microphone left out because
-        /// its clock ran ahead, and silence that it put where none came.
+        /// Samples that came too late for a live mix; `nil` if there are none.
         var lateSamples: UInt64?
+        /// Sound that a microphone discarded because the device's clock ran ahead; `nil` if there is none.
         var skippedMilliseconds: Double?
+        /// Silence that a microphone inserted where no sound came; `nil` if there is none.
         var silenceMilliseconds: Double?
 
-        /// What was lost otherwise than by a drop, for people; `nil` where nothing was.
+        /// The losses other than drops, as text; `nil` if there are none.
         var losses: String? {
             var parts: [String] = []
             if refused > 0 { parts.append("\(refused) refused") }
@@ -38,13 +39,14 @@ struct ProgressSample: Sendable, Equatable {
 
     /// Seconds since PLAYING.
     var time: Double
-    /// The length of the stream in seconds and how far it is, where that is known.
+    /// The position in the stream and its duration in seconds; `nil` if unknown.
     var position: Double?
     var duration: Double?
-    /// Sources first.
+    /// One row per node or sink, sources first.
     var rows: [Row]
 
-    /// The row that a summary counts by: the first pipe, or else the first sink, or else the last node.
+    /// The row whose frames the summary reports: the first pipe, or else the first sink of frames, or else the last
+    /// row.
     var summaryRow: Row? {
         rows.first { $0.element == "rawdatapipe" } ?? rows.first {
             !Nodes.factoryNames.contains($0.element) && $0.unit == "frames"

@@ -1,12 +1,12 @@
 import MediaGraph
 
-/// A sample as lines that fit a window: a row for each node, columns aligned, the least important left out where there is
-/// no room.
+/// Lays out a progress sample as a table that fits a window: one row per node, with aligned columns. The least
+/// important columns and rows are left out if there is no room.
 struct ProgressTable {
     struct Line: Equatable {
-        /// With colours.
+        /// The text, with escape sequences for colours.
         var text: String
-        /// Columns that it takes.
+        /// The width in columns.
         var width: Int
     }
 
@@ -25,7 +25,7 @@ struct ProgressTable {
             }
         }
 
-        /// So that columns don't jump while numbers grow.
+        /// The minimum width, which keeps columns from jumping while numbers grow.
         var minimumWidth: Int {
             switch self {
             case .rate: 9
@@ -35,7 +35,7 @@ struct ProgressTable {
             }
         }
 
-        /// What goes first where there is no room.
+        /// The columns that are left out if there is no room, the first one first.
         static let leastImportantFirst: [Column] = [.element, .handler, .latency, .losses, .dropped, .frames]
     }
 
@@ -44,10 +44,10 @@ struct ProgressTable {
 
     let style: Style
 
-    /// No line is wider than `width`, and there are no more than `height` of them.
+    /// Returns the lines of the table: at most `height` lines, at most `width` columns wide.
     func lines(_ sample: ProgressSample, width: Int, height: Int) -> [Line] {
         let shown = max(1, sample.rows.count > height ? height - 1 : height)
-        var table = Self.mostTelling(sample.rows, shown).enumerated().map { index, row in
+        var table = Self.mostImportant(sample.rows, shown).enumerated().map { index, row in
             cells(row, time: index == 0 ? clock(sample) : "")
         }
         if table.isEmpty { table = [[.time: Cell(text: clock(sample), face: .bold)]] }
@@ -61,8 +61,9 @@ struct ProgressTable {
         return lines
     }
 
-    /// So many of the rows, in their order. Where all is well, what arrives at the ends says it for the rest.
-    private static func mostTelling(_ rows: [ProgressSample.Row], _ count: Int) -> [ProgressSample.Row] {
+    /// Returns the `count` most important rows in their original order. Pipes and sinks come first: what arrives at the
+    /// ends of a graph also shows whether the rest works.
+    private static func mostImportant(_ rows: [ProgressSample.Row], _ count: Int) -> [ProgressSample.Row] {
         func rank(_ row: ProgressSample.Row) -> Int {
             row.element == "rawdatapipe" ? 0 : Nodes.factoryNames.contains(row.element) ? 2 : 1
         }
@@ -70,12 +71,12 @@ struct ProgressTable {
         return rows.indices.filter(chosen.contains).map { rows[$0] }
     }
 
-    /// Rows in a line of a log.
-    private static let mostInLog = 8
+    /// The maximum number of rows in a line of a log.
+    private static let maximumRowsInLog = 8
 
-    /// The sample in one line for a log.
+    /// Returns the sample as one line for a log.
     static func logLine(_ sample: ProgressSample) -> String {
-        var rows = mostTelling(sample.rows, mostInLog).map { row in
+        var rows = mostImportant(sample.rows, maximumRowsInLog).map { row in
             var parts = [row.name, rate(row), frames(row), "\(row.dropped) dropped"]
             if let losses = row.losses { parts.append(losses) }
             if let handler = handler(row) { parts.append(handler) }
@@ -98,7 +99,7 @@ struct ProgressTable {
         [
             .time: Cell(text: time, face: .bold),
             .name: Cell(text: TextWidth.truncated(TextWidth.printable(row.name), to: Self.longestName), face: .name),
-            // "preprocessor0" says it already.
+            // A default name such as "preprocessor0" already contains the factory's name.
             .element: Cell(text: row.name.hasPrefix(row.element) ? "" : row.element, face: .dim),
             .rate: Cell(text: Self.rate(row)),
             .frames: Cell(text: Self.frames(row)),
@@ -145,7 +146,7 @@ struct ProgressTable {
     private func line(_ cells: [Column: Cell], _ widths: [Column: Int], width: Int) -> Line {
         var line = Line(text: "", width: 0)
         let shown = Column.allCases.filter { widths[$0] != nil }
-        // No blanks at the end: a window that becomes narrower would wrap them.
+        // Trailing blanks are left out: a window that becomes narrower would wrap them.
         let last = shown.lastIndex { cells[$0]?.text.isEmpty == false } ?? -1
         for column in shown.prefix(last + 1) {
             let columnWidth = widths[column] ?? 0

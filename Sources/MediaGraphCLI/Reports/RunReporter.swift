@@ -1,28 +1,28 @@
 import MediaGraph
 
-/// Shows a run to somebody: a person at a terminal, a log, a program, or nobody.
+/// Reports the progress of a run: in a table on a terminal, in a log, as JSON, or not at all.
 protocol RunReporter: Sendable {
     /// Seconds between two calls of `progress`.
     var interval: Double { get }
-    /// The graph is about to start.
+    /// Called when the graph is about to start.
     mutating func begin(_ title: String, _ rows: [ProgressSample.Row], _ subscriptions: [SessionSubscriptions])
-    /// It hasn't started for a while, or a part of it gets nothing.
+    /// Called when the start takes long, or when a sink receives no data.
     mutating func delayed(_ delay: RunFailure)
     mutating func progress(_ sample: ProgressSample)
     mutating func event(_ event: GraphEvent)
-    /// The graph was told something while it runs.
+    /// Called with the reply to each command of `--control`.
     mutating func control(_ reply: ControlReply)
-    /// The line at the prompt is another.
+    /// Called when the line at the prompt has changed.
     mutating func typed()
-    /// Streams are asked to end.
+    /// Called when the streams are asked to end; `duration` is the limit of the run in seconds.
     mutating func finishing(_ reason: StopReason, duration: Double?)
     mutating func failed(_ failure: RunFailure)
     mutating func end(_ summary: RunSummary)
-    /// Before the program gives the terminal away for a while, or for good.
+    /// Called before the program gives up the terminal, for a while or for good.
     mutating func release()
-    /// False once nobody reads any more.
+    /// Whether the output still has a reader.
     var hasReader: Bool { get }
-    /// Whether to report every repetition of a warning rather than the first and a count.
+    /// Whether every repetition of a warning is reported, rather than the first one and a count.
     var reportsRepeatedWarnings: Bool { get }
 }
 
@@ -35,7 +35,7 @@ extension RunReporter {
     mutating func control(_ reply: ControlReply) { DiagnosticReport().control(reply) }
 }
 
-/// For `--quiet`: warnings and errors only.
+/// Reports only warnings and errors (`--quiet`).
 struct QuietReporter: RunReporter {
     let interval = 60.0
     private let report = DiagnosticReport()
@@ -54,7 +54,7 @@ struct QuietReporter: RunReporter {
     mutating func end(_ summary: RunSummary) { report.warnings(of: summary) }
 }
 
-/// Lines for a log or a pipe: one a second, on standard error.
+/// Reports for a log or a pipe: one line per second on standard error.
 struct LineReporter: RunReporter {
     var showsMessages = false
     let interval = 1.0
@@ -70,7 +70,7 @@ struct LineReporter: RunReporter {
         case .missingStream(let missing): report.warning("\(missing)")
         case .element(let name, let structure) where showsMessages: report.message(name, structure)
         default:
-            guard let line = SessionRoster.logLine(event) ?? DeviceNews.line(event) else { return }
+            guard let line = SessionRoster.logLine(event) ?? DeviceEventText.line(event) else { return }
             StandardStreams.printError(TextWidth.fitted(line, behind: 2, on: .standardError))
         }
     }
@@ -79,7 +79,7 @@ struct LineReporter: RunReporter {
     }
     mutating func failed(_ failure: RunFailure) { report.failed(failure) }
     mutating func end(_ summary: RunSummary) {
-        // Nothing to sum up when it never was PLAYING.
+        // A graph that never reached PLAYING has no summary.
         if summary.hasPlayed {
             progress(summary.sample)
             StandardStreams.printError(summary.text)
@@ -89,12 +89,12 @@ struct LineReporter: RunReporter {
 }
 
 extension DiagnosticReport {
-    /// `level0: level, endtime=…`
+    /// Prints a message that an element posted: `level0: level, endtime=…`.
     func message(_ element: String, _ structure: Structure) {
         StandardStreams.printError(TextWidth.printable("\(element): \(structure)"))
     }
 
-    /// After the summary, so that they aren't overlooked.
+    /// Prints the summary's warnings. They come after the summary, so that they aren't overlooked.
     func warnings(of summary: RunSummary) {
         for text in summary.warnings { warning(text) }
     }

@@ -1,24 +1,25 @@
 import Glibc
 import MediaGraph
 
-/// Why a run is over.
+/// The reason why a run ended, or was asked to end.
 enum StopReason: String, Codable, Sendable, CaseIterable {
     case endOfStream = "end-of-stream"
     /// `--duration` was over.
     case duration
-    /// Ctrl-C, SIGTERM.
+    /// SIGINT (Ctrl-C) or SIGTERM arrived.
     case interrupted, terminated
-    /// The command of that name.
+    /// The command `quit` was given.
     case quit
-    /// SIGHUP: the terminal is gone.
+    /// SIGHUP arrived: the terminal was closed.
     case hungUp = "hung-up"
-    /// Nobody reads standard output any more.
+    /// The reader of standard output went away.
     case readerGone = "reader-gone"
     case error
-    /// Its streams didn't end in time, or a second signal came.
+    /// The streams didn't end in time, or a second signal arrived.
     case forced
 
-    /// What the user is told while streams end; `duration` is the run's limit in seconds.
+    /// Returns the line that tells the user that the streams are ending; `nil` if there is nothing to wait for.
+    /// `duration` is the limit of the run in seconds.
     func announcement(duration: Double?) -> String? {
         switch self {
         case .duration:
@@ -31,7 +32,7 @@ enum StopReason: String, Codable, Sendable, CaseIterable {
 }
 
 extension StopReason {
-    /// The signals that ask for an end.
+    /// The reasons of the signals that end a run.
     private static let bySignal: [CInt: StopReason] = [
         SIGINT: .interrupted, SIGTERM: .terminated, SIGHUP: .hungUp,
     ]
@@ -41,7 +42,7 @@ extension StopReason {
         self = reason
     }
 
-    /// All of them in a sentence, for the help.
+    /// All reasons as an enumeration in the help.
     static var help: String {
         let names = allCases.map(\.rawValue)
         let text = names.dropLast().joined(separator: ", ") + " or \(names[names.count - 1])"
@@ -51,20 +52,20 @@ extension StopReason {
     var signal: CInt? { Self.bySignal.first { $0.value == self }?.key }
 }
 
-/// How a run ended.
+/// The result of a run.
 struct RunSummary: Sendable {
     var reason: StopReason
     var status: ExitStatus
-    /// At the end, with the rates of the whole run.
+    /// The progress at the end, with rates over the whole run.
     var sample: ProgressSample
     var latency: LatencySamples.Summary?
     var losses: [StreamLoss] = []
-    /// Of a forced stop: what may not be readable.
+    /// The files that may be unreadable after a forced stop.
     var incompleteFiles: [String] = []
-    /// What elements warned of more than once, in a line each.
+    /// The warnings that elements repeated, one line each.
     var repeatedWarnings: [String] = []
 
-    /// `360 frames in 12.0 s · 0 dropped · latency p50 39 ms, p99 47 ms`
+    /// The summary in one line: `360 frames in 12.0 s · 0 dropped · latency p50 39 ms, p99 47 ms`.
     var text: String {
         var parts: [String] = []
         if let row = sample.summaryRow {
@@ -81,15 +82,16 @@ struct RunSummary: Sendable {
             func milliseconds(_ value: Double) -> String { "\(Numbers.fixed(value, value < 10 ? 1 : 0)) ms" }
             parts.append("latency p50 \(milliseconds(latency.p50)), p99 \(milliseconds(latency.p99))")
         }
-        if reason == .readerGone { parts.append("nobody reads standard output any more") }
-        if reason == .forced { parts.append("stopped before its streams had ended") }
+        if reason == .readerGone { parts.append("the reader of standard output went away") }
+        if reason == .forced { parts.append("stopped before the streams had ended") }
         return parts.joined(separator: " · ")
     }
 
-    /// Whether there is anything to sum up: a graph that ended by itself has played, however short.
+    /// Whether the graph has played, so that there is something to summarise. A graph that ended without an error has
+    /// played, even if the time is 0.
     var hasPlayed: Bool { [.success, .missingStream].contains(status) || sample.time > 0 }
 
-    /// What came to nothing although the graph was running.
+    /// Warnings about data that was lost, and about sinks that received nothing.
     var warnings: [String] {
         repeatedWarnings + losses.map(\.description) + [emptySinkWarning].compactMap { $0 }
             + incompleteFiles.map(Self.incomplete)
@@ -98,7 +100,7 @@ struct RunSummary: Sendable {
     static func incomplete(_ file: String) -> String { "\(file) may be incomplete: its stream hadn't ended" }
 
     private var emptySinkWarning: String? {
-        // After an error that is no news, or wrong: a handler that failed has counted nothing.
+        // After an error, the warning would be redundant or wrong: a handler that failed has counted no frames.
         guard hasPlayed, status != .failure else { return nil }
         let names = sample.rows.filter { $0.endsBranch && $0.frames + $0.dropped == 0 }.map(\.name)
         guard let last = names.last else { return nil }
@@ -107,23 +109,25 @@ struct RunSummary: Sendable {
     }
 }
 
-/// What failed, as every report shows it.
+/// A failure or delay of a run, as all reports show it.
 struct RunFailure: Sendable {
+    /// The whole text for people.
     var text: String
-    /// Where two elements have no format in common.
+    /// The link at which two elements have no format in common, if that is the cause.
     var formatConflict: String?
     var element: String?
     var factory: String?
+    /// The text without the element's name.
     var message: String
     var detail: String?
-    /// Of other branches: what they wrote may not be readable.
+    /// The files of other branches, which may be unreadable.
     var incompleteFiles: [String] = []
 
-    /// A start or a stop that doesn't return; `elements` are those that it waits for.
+    /// Creates the failure of a start or stop that doesn't return because it waits for `elements`.
     init(hangingIn elements: [(name: String, factory: String?)], isStarting: Bool, because cause: StarvedSink? = nil) {
         self.init(elements, "hangs while \(isStarting ? "starting" : "stopping")")
         if let cause {
-            // What waits for something is the graph; the element is only where the waiting thread is.
+            // The graph as a whole is waiting; the waiting thread just happens to be in this element.
             text = "the graph hangs while \(isStarting ? "starting" : "stopping"). \(cause)"
             message = text
             return
@@ -139,39 +143,39 @@ struct RunFailure: Sendable {
         }
     }
 
-    /// A start that hasn't returned yet.
+    /// Creates the report of a start that hasn't returned yet.
     init(startingIn elements: [(name: String, factory: String?)], for time: Duration) {
         self.init(elements, "is still starting after \(time.components.seconds) s")
         text +=
             ["filesrc", "filesink"].contains(factory)
             ? ": a FIFO opens only when another program opens its other end"
-            : "; a server or driver may be hanging: see `mediagraph doctor`"
+            : "; a server or driver may be hanging: run `mediagraph doctor` to find it"
     }
 
     private init(_ elements: [(name: String, factory: String?)], _ message: String) {
-        let place = elements.first.map { name, factory in
+        let label = elements.first.map { name, factory in
             factory.map { name.hasPrefix($0) ? name : "\(name) (\($0))" } ?? name
         }
         self.message = message
-        text = "\(place ?? "the graph") \(message)"
+        text = "\(label ?? "the graph") \(message)"
         (element, factory) = (elements.first?.name, elements.first?.factory)
     }
 
-    /// A sink that gets nothing.
+    /// Creates the report of a sink that receives no data.
     init(_ starved: StarvedSink) {
         text = "\(starved)"
         message = text
         element = starved.sink
     }
 
-    /// Streams that were asked to end and didn't.
+    /// Creates the failure of streams that didn't end in time after they were asked to.
     init(notEndedWithin limit: Duration, because cause: StarvedSink?) {
-        message = "its streams didn't end within \(limit.components.seconds) s of being asked to"
+        message = "the streams didn't end within \(limit.components.seconds) s"
         if let cause { message += ". \(cause)" }
         text = cause == nil ? message + Self.advice : message
     }
 
-    /// A graph that was stopped before it was running.
+    /// Creates the failure of a graph that was stopped before it was running.
     init(_ stopped: GraphError, because cause: StarvedSink?) {
         self.init(stopped)
         if let cause { text += ". \(cause)" }
@@ -179,7 +183,7 @@ struct RunFailure: Sendable {
     }
 
     private static let advice = """
-        : files may be incomplete. If an element can't keep up, send it less (a smaller size, fewer frames), or \
+        : files may be incomplete. If an element can't keep up, send it less data (smaller or fewer frames), or \
         put a queue leaky=downstream before it
         """
 
@@ -188,22 +192,23 @@ struct RunFailure: Sendable {
         return ": \(who) doesn't answer, and files may be incomplete or empty; \(mend)"
     }
 
-    /// For one that isn't there; `nil` when no name is like its.
+    /// Adds a suggestion for a missing device; `nil` if no device has a similar name.
     mutating func add(nearestDevice name: String?) {
         if let name { text += "; did you mean \"\(name)\"?" }
     }
 
     private static let fixedFormat = """
-        ; the stream's format changed. Fix the format before the encoder with `videoscale ! \
-        video/x-raw,width=640,height=360,pixel-aspect-ratio=1/1`, say, or of sound by `audioresample ! \
-        audio/x-raw,rate=48000`
+        ; the stream's format changed. To keep it fixed, put for example `videoscale ! \
+        video/x-raw,width=640,height=360,pixel-aspect-ratio=1/1` before the encoder, or `audioresample ! \
+        audio/x-raw,rate=48000` for sound
         """
 
     private static let encoderNeeds = """
-        ; check its settings: 4:2:0 needs an even width and height of at least 16 (put `videoscale ! \
+        ; check its settings: 4:2:0 video needs an even width and height of at least 16 (put `videoscale ! \
         video/x-raw,width=640,height=360` before the encoder), and option-string takes only x264's options
         """
 
+    /// Creates the failure of a graph, with advice for some errors of muxers and encoders.
     init(_ error: GraphError, formatConflict: String? = nil) {
         text = "\(error)"
         message = text
@@ -213,7 +218,7 @@ struct RunFailure: Sendable {
         factory = failure.factory
         message = failure.error.message
         detail = failure.detail.isEmpty ? nil : failure.detail
-        // Muxers' words.
+        // The text of muxers' errors.
         if failure.debug.contains("Caps changes are not supported") { text += Self.fixedFormat }
         if failure.error.message.contains("Can not initialize x264 encoder") {
             while text.hasSuffix(".") { text.removeLast() }

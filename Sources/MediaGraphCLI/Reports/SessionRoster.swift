@@ -1,25 +1,28 @@
 import MediaGraph
 
-/// Who is in the sessions of a graph, and what each of them sends, as a line for each session.
+/// The users in the sessions of a graph and the streams that they send, with one line per session.
 struct SessionRoster {
-    /// Whether each stream that is on is stalled, by its kind and user.
+    /// The streams that are on: for each user, by kind, whether the stream is stalled.
     private typealias Users = [String: [String: Bool]]
 
-    /// In the order of their names.
+    /// The sessions, sorted by the names of their nodes.
     private var sessions: [(node: String, users: Users)] = []
-    /// Whom each session reads.
-    private var read: [String: [String]] = [:]
+    /// The users that each session reads, by the name of its node.
+    private var subscribed: [String: [String]] = [:]
 
-    /// - Parameter subscriptions: of the graph; a session that reads somebody has a line from the beginning.
+    /// Creates a roster.
+    ///
+    /// - Parameter subscriptions: The subscriptions of the graph. A session that reads another user has a line from the
+    ///   beginning.
     init(_ subscriptions: [SessionSubscriptions] = []) {
         for session in subscriptions {
             change(session.node) { _ in }
-            // One's own streams come without anybody else.
-            read[session.node] = session.users.filter { $0 != session.user }
+            // A session that reads its own user doesn't wait for anybody.
+            subscribed[session.node] = session.users.filter { $0 != session.user }
         }
     }
 
-    /// Takes what a session tells of others and of itself; false for anything else.
+    /// Processes an event about a user of a session. Returns `false` for other events.
     mutating func add(_ event: GraphEvent) -> Bool {
         switch event {
         case .userJoined(let node, let user): change(node) { $0[user] = $0[user] ?? [:] }
@@ -40,7 +43,7 @@ struct SessionRoster {
         for index in sessions.indices where sessions[index].node == node { body(&sessions[index].users) }
     }
 
-    /// No wider than `width`, and no more than `height` of them.
+    /// Returns one line per session, at most `width` columns wide, and at most `height` lines.
     func lines(style: Style, width: Int, height: Int) -> [ProgressTable.Line] {
         let longest = min(24, sessions.map { TextWidth.columns($0.node) }.max() ?? 0)
         return sessions.prefix(max(0, height)).map { node, users in
@@ -50,21 +53,21 @@ struct SessionRoster {
         }
     }
 
-    /// `alice: audio, video (stalled) · bob: share · carol · waiting for dave (nobody of that name is here)`
+    /// Returns `alice: audio, video (stalled) · bob: share · carol · waiting for dave (not in the room)`.
     private func text(_ node: String, _ users: Users) -> String {
         let here = users.sorted { $0.key < $1.key }.map { user, kinds in
             let streams = kinds.sorted { $0.key < $1.key }.map { $0.value ? "\($0.key) (stalled)" : $0.key }
             return streams.isEmpty ? user : "\(user): \(streams.joined(separator: ", "))"
         }
-        let missing = (read[node] ?? []).filter { users[$0] == nil }
+        let missing = (subscribed[node] ?? []).filter { users[$0] == nil }
         return (here + Self.waiting(for: missing)).joined(separator: " · ")
     }
 
     private static func waiting(for users: [String]) -> [String] {
-        users.isEmpty ? [] : ["waiting for \(users.joined(separator: ", ")) (nobody of that name is here)"]
+        users.isEmpty ? [] : ["waiting for \(users.joined(separator: ", ")) (not in the room)"]
     }
 
-    /// What a log says at the beginning, of each session that reads others.
+    /// Returns the lines for the beginning of a log: one for each session that reads other users.
     static func logLines(_ subscriptions: [SessionSubscriptions]) -> [String] {
         subscriptions.compactMap { session in
             let others = session.users.filter { $0 != session.user }
@@ -73,7 +76,7 @@ struct SessionRoster {
         }
     }
 
-    /// What a log says of it; `nil` for anything else.
+    /// Returns the line of a log for an event about a user; `nil` for other events.
     static func logLine(_ event: GraphEvent) -> String? {
         switch event {
         case .userJoined(let node, let user): TextWidth.printable("\(node): \(user) is here")

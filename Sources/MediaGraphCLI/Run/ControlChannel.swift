@@ -1,16 +1,16 @@
 import Foundation
 import Glibc
 
-/// Where a run reads commands from: standard input, a file or a FIFO.
+/// The source of a run's commands: standard input, a file or a FIFO.
 struct ControlChannel: Sendable {
     private static let longestLine = 1 << 16
     private let descriptor: CInt
-    /// As messages call it.
+    /// The name used in messages.
     private let name: String
-    /// Where a person types the lines, before `listen`.
+    /// The prompt at which a person types the commands. Set it before calling `listen`.
     var prompt: Prompt?
 
-    /// `-` is standard input. Throws the system's reason when the file can't be opened.
+    /// Opens a file or FIFO; `-` is standard input. Throws the system's reason if the file can't be opened.
     init(_ path: String) throws(ControlError) {
         guard path != "-" else {
             (descriptor, name) = (STDIN_FILENO, "standard input")
@@ -19,15 +19,17 @@ struct ControlChannel: Sendable {
         name = path
         var status = stat()
         let kind = stat(path, &status) == 0 ? status.st_mode & S_IFMT : 0
-        // It can be opened, but not read.
+        // A directory can be opened, but not read.
         guard kind != S_IFDIR else { throw .refused("\(path): \(String(cString: strerror(EISDIR)))") }
-        // A FIFO that is open for writing here too never ends when one of its writers goes.
+        // Opening a FIFO for writing too avoids an end of file when a writer closes it.
         descriptor = open(path, (kind == S_IFIFO ? O_RDWR : O_RDONLY) | O_CLOEXEC)
         guard descriptor >= 0 else { throw .refused("\(path): \(String(cString: strerror(errno)))") }
     }
 
-    /// Hands over each line, on a thread of its own, until the end of the file or of the process; `failed` gets the reason
-    /// when it can't be read any further. `typed` is told of each change at the prompt.
+    /// Starts a thread that passes each line to `received`, until the end of the file or of the process.
+    ///
+    /// All closures are called on that thread: `typed` after each change at the prompt, and `failed` with the reason if
+    /// a line is ignored or reading fails.
     func listen(
         _ received: @escaping @Sendable (String) -> Void, typed: @escaping @Sendable () -> Void,
         failed: @escaping @Sendable (String) -> Void
@@ -40,7 +42,7 @@ struct ControlChannel: Sendable {
                 let count = read(descriptor, &chunk, chunk.count)
                 if count < 0, errno == EINTR { continue }
                 if count < 0, errno == EAGAIN {
-                    // Somebody else made the terminal, or the pipe, non-blocking.
+                    // Another process has made the shared terminal or pipe non-blocking.
                     var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
                     _ = poll(&request, 1, -1)
                     continue
@@ -78,7 +80,7 @@ struct ControlChannel: Sendable {
 }
 
 extension ControlCommand {
-    /// Reads one line and does what it says; `nil` for an empty one.
+    /// Parses one line and performs its command. Returns `nil` for an empty line or a comment.
     static func reply(to line: String, _ perform: (ControlCommand) throws(ControlError) -> ControlReply)
         -> ControlReply?
     {

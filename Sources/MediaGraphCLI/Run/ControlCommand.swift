@@ -1,24 +1,24 @@
 import GStreamer
 import MediaGraph
 
-/// What a graph can be told while it runs, in one line.
+/// A command to a running graph, written in one line.
 enum ControlCommand: Equatable {
     case set(node: String, property: String, value: String)
     case get(node: String, property: String)
     case help
-    /// End the streams, as Ctrl-C does.
+    /// Ends the streams, as Ctrl-C does.
     case quit
 
     static let quitWord = "quit"
 
     static let usage = """
-        set NODE.PROPERTY=VALUE   sets a property, written as in a description
-        get NODE.PROPERTY         shows its value
+        set NODE.PROPERTY=VALUE   sets a property, with a value as in a description
+        get NODE.PROPERTY         shows the value of a property
         help                      shows this list
         quit                      ends the streams, then the run, like Ctrl-C
         """
 
-    /// `nil` for an empty line, and for one that begins with `#`.
+    /// Parses a line. Returns `nil` for an empty line or a comment, which begins with `#`.
     init?(_ line: String) throws(ControlError) {
         let text = line.drop { $0.isWhitespace }
         guard let end = text.firstIndex(where: \.isWhitespace) ?? Optional(text.endIndex), !text.isEmpty,
@@ -28,11 +28,11 @@ enum ControlCommand: Equatable {
         switch text[..<end] {
         case "set":
             guard let equals = rest.firstIndex(of: "=") else { throw .syntax("set NODE.PROPERTY=VALUE") }
-            let (node, property) = try Self.place(Self.trimmed(rest[..<equals]), "set NODE.PROPERTY=VALUE")
+            let (node, property) = try Self.target(Self.trimmed(rest[..<equals]), "set NODE.PROPERTY=VALUE")
             let value = Self.trimmed(rest[rest.index(after: equals)...])
             self = .set(node: node, property: property, value: String(value))
         case "get":
-            let (node, property) = try Self.place(rest, "get NODE.PROPERTY")
+            let (node, property) = try Self.target(rest, "get NODE.PROPERTY")
             self = .get(node: node, property: property)
         case "help": self = .help
         case Substring(Self.quitWord): self = .quit
@@ -42,8 +42,8 @@ enum ControlCommand: Equatable {
         }
     }
 
-    private static func place(_ text: Substring, _ usage: String) throws(ControlError) -> (String, String) {
-        // A node's name may have a dot, a property's can't.
+    private static func target(_ text: Substring, _ usage: String) throws(ControlError) -> (String, String) {
+        // The name of a node may contain dots; the name of a property can't.
         guard let dot = text.lastIndex(of: "."), dot != text.startIndex, text.index(after: dot) != text.endIndex,
             !text.contains(where: \.isWhitespace)
         else { throw .syntax(usage) }
@@ -57,7 +57,7 @@ enum ControlCommand: Equatable {
     }
 }
 
-/// Why a line changed nothing.
+/// The reason why a command was refused.
 enum ControlError: Error, Equatable, CustomStringConvertible {
     case unknown(String, nearest: String?)
     case syntax(String)
@@ -74,7 +74,7 @@ enum ControlError: Error, Equatable, CustomStringConvertible {
 }
 
 extension ControlCommand {
-    /// Does it, on a thread that may wait. The caller ends the run behind `quit`.
+    /// Performs the command, blocking the calling thread if an element is slow. For `quit`, the caller ends the run.
     func apply(to graph: Graph) throws(ControlError) -> ControlReply {
         switch self {
         case .help: return ControlReply(command: "help")
@@ -98,7 +98,7 @@ extension ControlCommand {
         }
     }
 
-    /// With the property as it is now.
+    /// Returns a reply with the property's current value.
     private static func reply(
         _ command: String, _ node: String, _ property: String, of element: Element
     ) throws(ControlError) -> ControlReply {
@@ -114,7 +114,8 @@ extension ControlCommand {
 
     private static func set(_ property: String, of element: Element, to value: String) throws(ControlError) {
         guard property != "name" else { throw .refused("\(element.name) can't be renamed while it is in a graph") }
-        // A node refuses by itself; a stock element would only warn on the terminal, or do something undefined.
+        // MediaGraph's nodes refuse by themselves; a stock element only prints a warning, or its behaviour is
+        // undefined.
         if let info = element.factoryName.flatMap(ElementFactoryInfo.find)?.property(property),
             info.isConstructOnly || (info.isLockedWhileRunning && element.state >= .paused)
         {

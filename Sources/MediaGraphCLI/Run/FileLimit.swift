@@ -1,9 +1,11 @@
 import Glibc
 
-/// How many files the process may have open.
+/// The number of files that the process may have open.
 enum FileLimit {
-    /// As many as it may have. What another program sends is read from up to some sixteen memories a stream, each of them a file;
-    /// a shell begins with 1024, which is enough for sound and picture of some thirty people.
+    /// Raises the limit to the maximum that the system allows.
+    ///
+    /// A stream from another program uses up to about 16 shared memories, each of which is an open file. A shell's
+    /// usual limit of 1024 is enough for sound and picture of about 30 users.
     static func raise() {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }

@@ -2,25 +2,25 @@ import Dispatch
 import Glibc
 import MediaGraph
 
-/// One run of a graph from the command line: until its end, the end of its time, or a signal.
+/// One run of a graph from the command line, until the streams end, the duration is over, or a signal arrives.
 struct GraphRun {
     let graph: Graph
     let title: String
     let reporter: any RunReporter
-    /// Seconds from PLAYING on.
+    /// The time after PLAYING at which to end the streams, in seconds; `nil` for no limit.
     var duration: Double?
-    /// Where commands come from while it runs.
+    /// The source of commands during the run.
     var control: ControlChannel?
-    /// Factories of the elements that write to standard output: they fail when its reader goes.
+    /// Factories of the elements that write to standard output. They fail when its reader goes away.
     var outputWriters: Set<String> = []
 
-    /// How long streams have to end once they were asked to.
+    /// The time in which streams must end after they were asked to.
     static let finishLimit = Duration.seconds(5)
-    /// The same before the graph is PLAYING, when hardly anything flows that could be cut off.
+    /// The same limit before PLAYING. It is shorter because hardly any data can be lost yet.
     static let startLimit = Duration.seconds(1)
-    /// How long a start, or a sink's first buffer, may take without a word.
-    static let startPatience = Duration.seconds(3)
-    /// How long a graph has to stop when it is forced to; then the program ends without it.
+    /// The time after which a slow start, or a sink without data, is reported.
+    static let slowStartLimit = Duration.seconds(3)
+    /// The time that a forced stop may take. After that, the process exits anyway.
     static let stopLimit = Duration.seconds(2)
 
     func run() async -> ExitStatus {
@@ -35,21 +35,23 @@ struct GraphRun {
         let end = await waitUntilEnd(monitor, requester)
         requester.finish()
         finisher.cancel()
-        // Ended with the graph: what it said last comes before the report of its end.
+        // The event stream ends with the graph. The last events must be reported before the end is.
         await listener.value
-        let reportWatchdog = leaveBehind(after: end, .failure, monitor)
+        let reportWatchdog = exitIfStuck(after: end, .failure, monitor)
         let status = await report(end, request: await finisher.value, to: monitor)
         reportWatchdog.cancel()
-        let stopWatchdog = leaveBehind(after: end, status, monitor)
+        let stopWatchdog = exitIfStuck(after: end, status, monitor)
         await graph.stop()
         stopWatchdog.cancel()
         withExtendedLifetime(signals) {}
         return status
     }
 
-    /// A change of state that hangs can't be called off, and all that asks the graph for something waits behind it. What has been
-    /// reported by then is not reported again.
-    private func leaveBehind(
+    /// Starts a task that exits the process if reporting the end or stopping the graph takes too long.
+    ///
+    /// A hanging state change can't be cancelled, and every call to the graph waits for it. If the end has already been
+    /// reported, it isn't reported again.
+    private func exitIfStuck(
         after end: Result<GraphEnd, GraphError>, _ status: ExitStatus, _ monitor: RunMonitor
     ) -> Task<Void, any Error> {
         Task { [graph] in
@@ -69,7 +71,7 @@ struct GraphRun {
         _ monitor: RunMonitor, _ requester: AsyncStream<StopReason>.Continuation
     ) async -> Result<GraphEnd, GraphError> {
         do throws(GraphError) {
-            // Time counts from PLAYING on, but a graph that never comes to it mustn't outlive it by more than any other.
+            // The duration counts from PLAYING on. This alarm ends a graph that never reaches PLAYING.
             let startAlarm = alarm(plus: Self.finishLimit, requester)
             let delay = reportSlowStart(monitor)
             defer {
@@ -94,17 +96,17 @@ struct GraphRun {
         }
     }
 
-    /// Reports what a slow start is waiting for.
+    /// Starts a task that reports what a slow start is waiting for.
     private func reportSlowStart(_ monitor: RunMonitor) -> Task<Void, any Error> {
         Task { [graph] in
-            try await Task.sleep(for: Self.startPatience)
+            try await Task.sleep(for: Self.slowStartLimit)
             let elements = graph.elementsChangingState
             let starved = graph.starvedSinks
             if !elements.isEmpty || starved.isEmpty {
-                monitor.delayed(RunFailure(startingIn: elements, for: Self.startPatience), isStarting: true)
+                monitor.delayed(RunFailure(startingIn: elements, for: Self.slowStartLimit), isStarting: true)
                 return
             }
-            // The others may wait for these.
+            // The other sinks may be waiting only because of the permanently starved ones.
             let permanent = starved.filter(\.isPermanent)
             for sink in permanent.isEmpty ? starved : permanent {
                 monitor.delayed(RunFailure(sink), isStarting: true)
@@ -112,17 +114,18 @@ struct GraphRun {
         }
     }
 
-    /// Reports which sinks of a playing graph get no data, where something can be done about it: an absent user may still come.
+    /// Starts a task that reports which sinks of a playing graph receive no data. Sinks without a known cause aren't
+    /// reported: they may wait for a user who hasn't joined yet.
     private func reportStarvedSinks(_ monitor: RunMonitor) -> Task<Void, any Error> {
         Task { [graph] in
-            try await Task.sleep(for: Self.startPatience)
+            try await Task.sleep(for: Self.slowStartLimit)
             for sink in graph.starvedSinks where sink.cause != .unknown {
                 monitor.delayed(RunFailure(sink), isStarting: false)
             }
         }
     }
 
-    /// Asks for the end when `duration` and `extra` are over.
+    /// Starts a task that requests the end after `duration` plus `extra`; returns `nil` if there is no duration.
     private func alarm(
         plus extra: Duration, _ requester: AsyncStream<StopReason>.Continuation
     ) -> Task<Void, any Error>? {
@@ -148,13 +151,14 @@ struct GraphRun {
         }
     }
 
-    /// Waits for the first request to end, and ends the streams; by force when they don't end in time.
+    /// Waits for the first request to end the run, then ends the streams. Stops the graph if they don't end in time.
     private func finish(at requests: AsyncStream<StopReason>, _ monitor: RunMonitor) async -> StopRequest? {
         for await reason in requests {
             monitor.finishing(reason, duration: duration)
             graph.requestEndOfStream()
             do { try await waitForStreams() } catch { return StopRequest(reason: reason) }
-            // Asked before the stop, which changes it. An element that hangs in its start is a better reason than that nothing comes from it.
+            // Read before the stop, which changes the result. If an element hangs while it starts, report the hang
+            // rather than the sink that receives nothing because of it.
             let starved = graph.starvedSinks.filter { $0.isPermanent || graph.elementsChangingState.isEmpty }
             let cause =
                 starved.first(where: \.isPermanent)
@@ -167,11 +171,12 @@ struct GraphRun {
 
     private struct StopRequest {
         var reason: StopReason
-        /// Why the streams didn't end in time.
+        /// The sink that explains why the streams didn't end in time.
         var cause: StarvedSink?
     }
 
-    /// Throws when they have ended.
+    /// Waits until the time for ending the streams is up. Throws when the task is cancelled because the streams have
+    /// ended.
     private func waitForStreams() async throws {
         if graph.isStarting {
             try await Task.sleep(for: Self.startLimit)
@@ -183,13 +188,13 @@ struct GraphRun {
     private func forceStop(_ reason: StopReason, because cause: StarvedSink?, _ monitor: RunMonitor) async {
         let isStarting = graph.isStarting
         let files = graph.unfinishedFiles
-        // A change of state that hangs can't be called off, and the stop waits behind it.
+        // A hanging state change can't be cancelled, and the stop waits for it.
         let watchdog = Task { [graph] in
             try await Task.sleep(for: Self.stopLimit)
             let hang = RunFailure(hangingIn: graph.elementsChangingState, isStarting: isStarting, because: cause)
             monitor.giveUp(hang, Self.status(ofForced: reason), unfinished: files)
         }
-        // What hangs may hold up the counters too, which are at zero before the graph runs.
+        // While the graph starts, its counters are zero, and reading them may block on the element that hangs.
         if !isStarting { monitor.freeze() }
         await graph.stop()
         watchdog.cancel()
@@ -199,7 +204,7 @@ struct GraphRun {
         reason?.signal.map(ExitStatus.stopped) ?? .failure
     }
 
-    /// Tells how it ended, before the graph is stopped and its counters are gone.
+    /// Reports how the run ended. Must be called before the graph is stopped, which resets its counters.
     private func report(
         _ end: Result<GraphEnd, GraphError>, request: StopRequest?, to monitor: RunMonitor
     ) async -> ExitStatus {
@@ -212,7 +217,7 @@ struct GraphRun {
             return status
         case .success(.stopped), .failure(.stopped):
             let status = Self.status(ofForced: request?.reason)
-            // Its time was over before it was running: that has to be said.
+            // A graph whose duration was over before it was running failed, which must be reported.
             var failure: RunFailure?
             let cause = request?.cause
             if case .failure(let stopped) = end, status == .failure || cause != nil {
@@ -229,7 +234,7 @@ struct GraphRun {
         if case .failed(let failure) = error, outputWriters.contains(failure.factory ?? ""),
             StandardStreams.hasLostReader
         {
-            // As tools end that write on: `… | head` has seen enough, and that is no error.
+            // In `… | head`, a closed pipe isn't an error: exit like tools that SIGPIPE ends.
             let status = ExitStatus.stopped(signal: SIGPIPE)
             await monitor.end(.readerGone, status)
             return status
@@ -238,7 +243,7 @@ struct GraphRun {
         report.incompleteFiles = await graph.finishFiles(within: Self.finishLimit)
         if case .failed(let failure) = error, let cause = failure.cause, cause.code == .noDevice {
             let (name, factory) = (cause.detail.subject, failure.factory ?? "")
-            // A server that hangs isn't waited for.
+            // Don't wait long for a hanging server.
             let list = await MediaDevices.list(within: 500)
             let known = list.devices.filter { $0.isNamed(by: factory) && $0.path != name }
             report.add(nearestDevice: NearestName.find(name, among: known.map(\.path)))
@@ -247,7 +252,7 @@ struct GraphRun {
         return .failure
     }
 
-    /// None under nohup, which has it ignored.
+    /// SIGHUP, or nothing if the parent process has it ignored, as `nohup` does.
     private static var hangUp: [CInt] {
         var action = sigaction()
         sigaction(SIGHUP, nil, &action)
@@ -259,14 +264,14 @@ struct GraphRun {
     private static func watchSignals(
         _ monitor: RunMonitor, _ requester: AsyncStream<StopReason>.Continuation
     ) async -> [SignalWatch] {
-        // A reader that goes away is seen where something is written to it.
+        // A reader that has gone away is detected by the failing write instead.
         signal(SIGPIPE, SIG_IGN)
         let queue = DispatchQueue(label: "mediagraph.signals")
         let count = SignalCount()
         return [
             await SignalWatch([SIGINT, SIGTERM] + Self.hangUp, on: queue) { number in
                 switch count.count() {
-                // Told of its end already: only the graph's stop is still under way.
+                // The end has already been reported; only the graph's stop is still running.
                 case .first where monitor.isOver: monitor.exitAtOnce(by: number)
                 case .first: if let reason = StopReason(signal: number) { requester.yield(reason) }
                 case .repeated: break

@@ -1,4 +1,4 @@
-/// Counts the warnings that an element repeats, as one may for every packet that is late.
+/// Counts warnings that elements repeat, for example for every late packet.
 struct RepeatedWarnings {
     private struct Entry {
         let element: String
@@ -6,29 +6,31 @@ struct RepeatedWarnings {
         var repetitions = 0
     }
 
-    /// In the order of their first time.
+    /// Sorted by first occurrence.
     private var entries: [Entry] = []
-    private var places: [String: Int] = [:]
+    /// Indices in `entries`, by element and text without numbers.
+    private var indices: [String: Int] = [:]
 
-    /// Counts a warning. Returns false if it differs from an earlier one only in its numbers.
+    /// Counts a warning. Returns `false` if it differs only in its numbers from an earlier warning of the element.
     mutating func record(_ text: String, of element: String) -> Bool {
         let key = "\(element) \(Self.withoutNumbers(text))"
-        if let place = places[key] {
-            entries[place].repetitions += 1
+        if let index = indices[key] {
+            entries[index].repetitions += 1
             return false
         }
-        places[key] = entries.count
+        indices[key] = entries.count
         entries.append(Entry(element: element, text: text))
         return true
     }
 
-    /// Numbers that are whole words: those in a name, such as `cam2`, tell what the warning is about.
+    /// Removes the words that are numbers. Numbers inside a name, such as `cam2`, stay: they say what the warning is
+    /// about.
     private static func withoutNumbers(_ text: String) -> String {
         text.split(separator: " ").filter { word in !word.allSatisfy { $0.isNumber || ".,:;()%".contains($0) } }
             .joined(separator: " ")
     }
 
-    /// A line for each that came again.
+    /// One line for each warning that was repeated.
     var summaries: [String] {
         entries.filter { $0.repetitions > 0 }.map { entry in
             let count = entry.repetitions == 1 ? "once" : "\(entry.repetitions) times"

@@ -4,27 +4,27 @@ import Glibc
 import MediaGraph
 import Synchronization
 
-/// Watches a graph while it runs: reads its counters at regular moments and gives them to a reporter.
+/// Watches a running graph: reads its counters periodically and passes them, with the graph's events, to a reporter.
 ///
-/// A queue of its own does that, because terminals and pipes may block, and so may a query to an element.
+/// The work is done on a separate queue, because writing to terminals and pipes, and querying elements, may block.
 final class RunMonitor: Sendable {
     private struct State: Sendable {
         var reporter: any RunReporter
         var meter = ProgressMeter()
-        /// When the graph reached PLAYING, by the monotonic clock.
+        /// The time on the monotonic clock at which the graph reached PLAYING.
         var began: DispatchTime?
         var lastReport = 0.0
         var lastProgress: [ElementProgress] = []
-        /// From before a forced stop.
+        /// The counters from before a forced stop.
         var frozen: [ElementProgress]?
-        /// What a forced stop cuts off.
+        /// The files that a forced stop leaves unfinished.
         var incompleteFiles: [String] = []
         var isFinishing = false
         var isOver = false
         var hasMissingStream = false
         var warnings = RepeatedWarnings()
 
-        /// Seconds since then.
+        /// Seconds since PLAYING.
         var time: Double? {
             began.map { Double(DispatchTime.now().uptimeNanoseconds - $0.uptimeNanoseconds) / 1e9 }
         }
@@ -35,7 +35,8 @@ final class RunMonitor: Sendable {
     private let queue = DispatchQueue(label: "mediagraph.monitor")
     private let readerIsGone: @Sendable () -> Void
 
-    /// Counters are read more often than reported, for the percentiles of the latency.
+    /// Seconds between two readings of the counters. They are read more often than reported, for the latency
+    /// percentiles.
     private static let interval = 0.1
 
     init(_ graph: Graph, reporter: any RunReporter, readerIsGone: @escaping @Sendable () -> Void) {
@@ -54,7 +55,8 @@ final class RunMonitor: Sendable {
         }
     }
 
-    /// A user who has asked for the end hears anyway what it waits for.
+    /// Reports a delay, unless the graph's state has changed since it was found. Once the run is asked to end, delays
+    /// aren't reported any more: the last report says what the graph was waiting for.
     func delayed(_ delay: RunFailure, isStarting: Bool) {
         queue.async { [self] in
             update { state in
@@ -64,7 +66,7 @@ final class RunMonitor: Sendable {
         }
     }
 
-    /// The graph is PLAYING. Returns what keeps the reports going.
+    /// Called when the graph is PLAYING. Returns the timer that triggers the reports; the caller cancels it.
     func started() -> any DispatchSourceTimer {
         queue.async { [self] in update { $0.began = .now() } }
         let timer = DispatchSource.makeTimerSource(queue: queue)
@@ -81,7 +83,7 @@ final class RunMonitor: Sendable {
             guard let time = state.time, state.frozen == nil, !state.isOver else { return }
             state.meter.add(progress, at: time)
             state.lastProgress = progress
-            // A timer is never early by more than its leeway.
+            // The timer may fire early by its leeway; 30 ms of tolerance keep such a report from being skipped.
             guard time - state.lastReport >= state.reporter.interval - 0.03 else { return }
             state.lastReport = time
             var sample = state.meter.sample(at: time)
@@ -108,7 +110,7 @@ final class RunMonitor: Sendable {
         }
     }
 
-    /// Whether the input lacked a stream, by all events that it was given.
+    /// Whether the input lacked a stream, according to all events passed to `event(_:)` so far.
     var hasMissingStream: Bool {
         get async {
             await withCheckedContinuation { continuation in
@@ -117,14 +119,14 @@ final class RunMonitor: Sendable {
         }
     }
 
-    /// Nothing follows the last report.
+    /// Reports the reply to a command, unless the last report has been given.
     func control(_ reply: ControlReply) {
         queue.async { [self] in
             update { if !$0.isOver { $0.reporter.control(reply) } }
         }
     }
 
-    /// Somebody types at the prompt.
+    /// Called when the line at the prompt changes.
     func typed() { queue.async { [self] in update { if !$0.isOver { $0.reporter.typed() } } } }
 
     func finishing(_ reason: StopReason, duration: Double?) {
@@ -136,13 +138,14 @@ final class RunMonitor: Sendable {
         }
     }
 
-    /// Keeps for the last report what the graph loses when it is stopped: its counters, and which files aren't finished.
+    /// Keeps what the graph loses when it is stopped for the last report: its counters and the list of unfinished
+    /// files.
     func freeze() {
         let (progress, files) = (graph.progress, graph.unfinishedFiles)
         state.withLock { ($0.frozen, $0.incompleteFiles) = (progress, files) }
     }
 
-    /// The last report; returns when it has been given.
+    /// Gives the last report, and returns when it has been written.
     func end(_ reason: StopReason, _ status: ExitStatus, failure: RunFailure? = nil) async {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
@@ -159,7 +162,7 @@ final class RunMonitor: Sendable {
             guard !state.isOver else { return }
             if let failure { state.reporter.failed(failure) }
             state.isOver = true
-            // An error before PLAYING leaves nothing to sum up.
+            // After an error before PLAYING, the summary is empty.
             let sample = state.meter.total(state.frozen ?? progress, at: state.time ?? 0)
             state.reporter.end(
                 RunSummary(
@@ -183,11 +186,11 @@ final class RunMonitor: Sendable {
 
     // MARK: Leaving the terminal
 
-    /// How long files may take to be flushed when the process exits without a stop of its graph.
+    /// The time that flushing files may take when the process exits without stopping the graph.
     private static let flushLimit = DispatchTimeInterval.milliseconds(500)
 
-    /// Ends the process at once, with the terminal as it was found. Nothing is waited for longer than a moment: what holds the
-    /// lock may be a write to a terminal that is stopped.
+    /// Exits the process at once and restores the terminal. Doesn't wait for the lock, which may be held by a write to
+    /// a stopped terminal.
     func exitAtOnce(by signal: CInt) -> Never {
         let status = ExitStatus.stopped(signal: signal)
         Self.exitSoon(status)
@@ -198,9 +201,9 @@ final class RunMonitor: Sendable {
         _exit(status.number)
     }
 
-    /// Ends the process although the graph doesn't stop, and says where it hangs.
+    /// Exits the process although the graph hasn't stopped, and reports which element hangs.
     ///
-    /// - Parameter files: those that hadn't ended before the stop; by default those that haven't by now.
+    /// - Parameter files: The files that were unfinished before the stop; by default, those that are unfinished now.
     func giveUp(_ hang: RunFailure, _ status: ExitStatus, unfinished files: [String]? = nil) -> Never {
         Self.exitSoon(status)
         let files = files ?? graph.unfinishedFiles
@@ -209,7 +212,8 @@ final class RunMonitor: Sendable {
         _exit(status.number)
     }
 
-    /// Whatever the last report has to wait for. Not `exit`: GStreamer's threads run on, and must not meet destructors.
+    /// Exits the process after one second even if the last report blocks. Uses `_exit`, not `exit`: GStreamer's threads
+    /// are still running, and destructors must not run under them.
     private static func exitSoon(_ status: ExitStatus) {
         DispatchQueue.global().asyncAfter(deadline: .now() + 1) {
             Prompt.returnTerminal()
@@ -229,7 +233,7 @@ final class RunMonitor: Sendable {
                 incompleteFiles: incompleteFiles))
     }
 
-    /// Ctrl-Z: stops the process with the cursor shown; returns when it goes on.
+    /// Suspends the process for Ctrl-Z, with the cursor shown.
     func suspend() {
         queue.async { [self] in
             update { $0.reporter.release() }

@@ -1,9 +1,9 @@
 import Foundation
 import MediaGraph
 
-/// What a run is called: `privacy-camera: camera → pixelate a rectangle`.
+/// The title of a run: `privacy-camera: camera → pixelate a rectangle`.
 enum RunTitle {
-    /// A description may be of any length; a log's line shouldn't.
+    /// The title's maximum width in columns, so that a long description doesn't become an endless line in a log.
     static let longest = 200
 
     static func text(_ description: Description) -> String {

@@ -1,13 +1,15 @@
 import Dispatch
+import Synchronization
 
-/// Takes signals off their default actions, and tells of them on a queue, where anything may be done.
+/// Replaces the default actions of signals by a closure that runs on a queue, where any function may be called.
 final class SignalWatch {
     private let sources: [any DispatchSourceSignal]
 
-    /// `received` is called on `queue`; signals that come faster than it returns may be told of once.
+    /// Calls `received` on `queue` for each signal, until the watch is deinitialized. Signals that arrive while
+    /// `received` runs may be combined into one call.
     ///
-    /// Returns when they are watched, which Dispatch begins on a thread of its own by installing its handler. Until then a
-    /// signal keeps its default action: one that was ignored meanwhile would be lost.
+    /// Returns when the signals are watched. Dispatch installs its handler on another thread; until then a signal keeps
+    /// its default action. Ignoring the signal in the meantime would lose it.
     init(_ signals: [CInt], on queue: DispatchQueue, _ received: @escaping @Sendable (CInt) -> Void) async {
         var sources: [any DispatchSourceSignal] = []
         for number in signals {
@@ -23,4 +25,31 @@ final class SignalWatch {
     }
 
     deinit { for source in sources { source.cancel() } }
+}
+
+/// Tells the first signal that asks for an end from a later one that demands it at once.
+final class SignalCount: Sendable {
+    private let first = Mutex<DispatchTime?>(nil)
+
+    /// Signals within this many seconds are one request: GNU `timeout` signals the process and then its whole group.
+    static let sameRequest = 0.3
+
+    enum Request {
+        case first
+        /// The same request as the first one.
+        case repeated
+        /// A second request.
+        case again
+    }
+
+    func count(at now: DispatchTime = .now()) -> Request {
+        first.withLock { first in
+            guard let before = first else {
+                first = now
+                return .first
+            }
+            let elapsed = Double(now.uptimeNanoseconds &- before.uptimeNanoseconds) / 1e9
+            return elapsed < Self.sameRequest ? .repeated : .again
+        }
+    }
 }

@@ -1,27 +1,31 @@
 import Foundation
 
-/// Lines at the bottom of a terminal that are drawn anew in place; everything else scrolls above them.
+/// Lines at the bottom of a terminal that are redrawn in place, while all other output scrolls above them.
 struct LiveArea {
     private let stream: FileHandle
-    /// The columns of each line on the screen now.
+    /// The widths in columns of the lines that are on the screen.
     private var drawn: [Int] = []
     private var isCursorHidden = false
 
     init(_ stream: FileHandle) { self.stream = stream }
 
-    /// `lines` are no wider than the window, colours aside; `widths` are their columns.
+    /// Replaces the drawn lines.
+    ///
+    /// - Parameters:
+    ///   - lines: The new lines, which may contain colours. No line may be wider than the window.
+    ///   - widths: The width of each line in columns.
     mutating func draw(_ lines: [String], widths: [Int]) {
         var output = isCursorHidden ? "" : "\u{1B}[?25l"
         output += Self.movingUp(drawn, columns: Terminal.size(stream).columns)
-        // Line by line, and what is left of the old lines last: to erase all first would flicker, and where the area begins
-        // at the window's top tmux would keep each drawing in its history.
+        // Overwrites line by line and erases the rest last. Erasing everything first would flicker, and if the area
+        // begins at the top of the window, tmux would keep each drawing in its history.
         output += lines.map { $0 + "\u{1B}[K\n" }.joined() + "\u{1B}[J"
         isCursorHidden = true
         drawn = widths
         StandardStreams.write(output, to: stream)
     }
 
-    /// Takes the lines away and shows the cursor again.
+    /// Removes the lines and shows the cursor again.
     mutating func clear() {
         guard isCursorHidden else { return }
         let begin = Self.movingUp(drawn, columns: Terminal.size(stream).columns)
@@ -29,7 +33,7 @@ struct LiveArea {
         leave()
     }
 
-    /// Leaves the lines where they are and shows the cursor again.
+    /// Leaves the lines on the screen and shows the cursor again.
     mutating func release() {
         guard isCursorHidden else { return }
         StandardStreams.write("\u{1B}[?25h", to: stream)
@@ -41,8 +45,8 @@ struct LiveArea {
         drawn = []
     }
 
-    /// To the beginning of the first of the lines. In a window that became narrower since, each line takes as many rows as
-    /// it was wrapped to.
+    /// Returns the escape sequence that moves the cursor to the beginning of the first line. If the window has become
+    /// narrower, the terminal has wrapped each line to several rows.
     static func movingUp(_ widths: [Int], columns: Int) -> String {
         let rows = widths.reduce(0) { $0 + max(1, ($1 + columns - 1) / max(1, columns)) }
         return rows == 0 ? "" : "\u{1B}[\(rows)A\r"

@@ -2,15 +2,17 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A prompt below a live area, for commands on a terminal's standard input. Any thread may call it.
+/// A prompt below a live area, for commands typed on a terminal. Thread-safe.
 final class Prompt: Sendable {
     private let line = Mutex(PromptLine())
-    /// As the terminal was found, while it is ours. One for the process, whose end has to give it back.
+    /// The terminal's original settings, if `takeTerminal` has changed them. Static, so that every exit of the process
+    /// can restore them.
     private static let original = Mutex<termios?>(nil)
     private static let descriptor = STDIN_FILENO
     private static let marker = "> "
 
-    /// Takes the terminal's line editing and echo over, unless that is done. Signals' keys stay what they are.
+    /// Turns off the terminal's line editing and echo, unless that was already done. Ctrl-C and Ctrl-Z still send
+    /// signals.
     func takeTerminal() {
         Self.original.withLock { original in
             guard original == nil else { return }
@@ -18,12 +20,12 @@ final class Prompt: Sendable {
             guard tcgetattr(Self.descriptor, &mode) == 0 else { return }
             original = mode
             mode.c_lflag &= ~tcflag_t(ICANON | ECHO)
-            // Not TCSAFLUSH: what was typed meanwhile counts.
+            // TCSAFLUSH would discard what has already been typed.
             tcsetattr(Self.descriptor, TCSANOW, &mode)
         }
     }
 
-    /// Gives the terminal back as it was found. Never waits for what is written there.
+    /// Restores the terminal's settings. Doesn't wait for pending output.
     static func returnTerminal() {
         original.withLock { original in
             guard var mode = original.take() else { return }
@@ -31,11 +33,12 @@ final class Prompt: Sendable {
         }
     }
 
+    /// Processes typed bytes. Returns the lines that they completed.
     func type(_ bytes: some Sequence<UInt8>) -> [PromptLine.Event] {
         line.withLock { line in bytes.compactMap { line.type($0) } }
     }
 
-    /// The line to draw: its end, where it is wider than `width`.
+    /// Returns the line to draw. Of a line that is wider than `width`, only the end is shown.
     func rendered(width: Int, style: Style) -> (text: String, columns: Int) {
         let typed = line.withLock { $0.text }
         guard !typed.isEmpty else {

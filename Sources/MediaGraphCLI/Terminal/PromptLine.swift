@@ -1,19 +1,22 @@
-/// A line that is being typed at a prompt, from the bytes of a terminal that neither edits nor echoes.
+/// Edits a line at a prompt, from the bytes of a terminal whose own line editing and echo are off.
 ///
-/// Backspace, Ctrl-W and Ctrl-U delete; up and down bring back earlier lines. Other keys that send escape sequences do nothing.
+/// Backspace, Ctrl-W and Ctrl-U delete; up and down recall earlier lines. Other keys that send escape sequences do
+/// nothing.
 struct PromptLine: Sendable {
     private(set) var text = ""
     private var pending: [UInt8] = []
     private var escape: [UInt8] = []
     private var history: [String] = []
-    /// Index in `history` of the line that is shown; `history.count` for the new line.
+    /// The index in `history` of the line that is shown; `history.count` for the new line.
     private var historyIndex = 0
 
+    /// The maximum length in bytes of UTF-8.
     static let longest = 1 << 12
 
-    /// What a key may end.
+    /// The result of a key that ends the line or the input.
     enum Event: Equatable { case line(String), endOfInput }
 
+    /// Processes one typed byte. Returns an event if it completed the line or ended the input.
     mutating func type(_ byte: UInt8) -> Event? {
         if !escape.isEmpty || byte == 0x1B, consumeEscape(byte) { return nil }
         switch byte {
@@ -39,7 +42,7 @@ struct PromptLine: Sendable {
         return .line(line)
     }
 
-    /// A character may take several bytes.
+    /// Appends a byte, which may be only a part of a character.
     private mutating func append(_ byte: UInt8) {
         pending.append(byte)
         if let character = String(validating: pending, as: UTF8.self) {
@@ -50,8 +53,8 @@ struct PromptLine: Sendable {
         }
     }
 
-    /// Consumes a byte of `ESC [ … letter`, `ESC [ [ letter` or `ESC O letter`. Returns false for a key that follows a lone Esc,
-    /// and for a control character, which ends the sequence: either has its usual effect.
+    /// Consumes a byte of `ESC [ … letter`, `ESC [ [ letter` or `ESC O letter`. Returns `false` for a key after a lone
+    /// Esc, and for a control character, which aborts the sequence: both have their usual effect.
     private mutating func consumeEscape(_ byte: UInt8) -> Bool {
         let opensFunctionKey = escape.count == 2 && byte == UInt8(ascii: "[")
         switch (escape.count, byte) {

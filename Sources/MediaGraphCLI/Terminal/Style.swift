@@ -1,6 +1,6 @@
 import Foundation
 
-/// Colours and weights, where the reader is a terminal that wants them.
+/// Colours and weights of text, for terminals that support them.
 struct Style: Sendable {
     enum Face: String, Sendable {
         case bold = "1"
@@ -21,7 +21,8 @@ struct Style: Sendable {
 }
 
 extension Style {
-    /// For a stream: a terminal that isn't dumb, and no `NO_COLOR` (https://no-color.org).
+    /// Creates the style for a stream. It has colours if the stream is a capable terminal and `NO_COLOR` isn't set
+    /// (https://no-color.org).
     init(for stream: FileHandle, environment: [String: String] = ProcessInfo.processInfo.environment) {
         isColored = Terminal.isCapable(stream, environment) && environment["NO_COLOR"].map(\.isEmpty) ?? true
     }

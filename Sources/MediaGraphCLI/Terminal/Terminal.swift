@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// What is asked of the terminal behind a stream.
+/// Properties of the terminal behind a stream.
 enum Terminal {
     /// Whether the stream is a terminal that understands escape sequences.
     static func isCapable(
@@ -16,7 +16,7 @@ enum Terminal {
         var rows: Int
     }
 
-    /// The window's size as it is now; 80 by 24 where the terminal doesn't say.
+    /// Returns the current size of the window, or 80 × 24 if the terminal doesn't tell.
     static func size(_ stream: FileHandle) -> Size {
         var window = winsize()
         guard ioctl(stream.fileDescriptor, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0, window.ws_row > 0 else {
@@ -25,12 +25,12 @@ enum Terminal {
         return Size(columns: Int(window.ws_col), rows: Int(window.ws_row))
     }
 
-    /// Columns that text is broken to: the window's, and a page's where it goes elsewhere.
+    /// Returns the width to which text is wrapped: that of the window, or 100 columns if the stream isn't a terminal.
     static func textWidth(_ stream: FileHandle) -> Int {
         isatty(stream.fileDescriptor) == 1 ? size(stream).columns : 100
     }
 
-    /// False for a background job, which must not draw over what the user does meanwhile.
+    /// Whether the process runs in the foreground. A background job must not draw over what the user does meanwhile.
     static func isForeground(_ stream: FileHandle) -> Bool {
         let group = tcgetpgrp(stream.fileDescriptor)
         return group == -1 || group == getpgrp()

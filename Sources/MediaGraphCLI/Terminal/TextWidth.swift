@@ -1,6 +1,6 @@
 import Foundation
 
-/// How many columns text takes in a terminal, and cutting it to fit.
+/// Measures text in terminal columns, and truncates, pads and wraps it.
 enum TextWidth {
     static func columns(_ text: String) -> Int { text.reduce(0) { $0 + columns($1) } }
 
@@ -15,7 +15,7 @@ enum TextWidth {
         }
     }
 
-    /// The text in at most `width` columns, with "…" where something was cut.
+    /// Returns the text in at most `width` columns, ending in "…" if it was cut.
     static func truncated(_ text: String, to width: Int) -> String {
         guard columns(text) > width else { return text }
         var result = ""
@@ -33,7 +33,8 @@ enum TextWidth {
         return alignsRight ? space + text : text + space
     }
 
-    /// Text for one line of a terminal: what would move its cursor is shown as a picture, line breaks as spaces.
+    /// Returns text that is safe to print on one line: control characters are replaced by visible symbols, tabs and
+    /// line breaks by spaces.
     static func printable(_ text: String) -> String {
         String(
             String.UnicodeScalarView(
@@ -47,14 +48,15 @@ enum TextWidth {
                 }))
     }
 
-    /// Text that stands behind `indent` columns, in whole words where a terminal would break it; in a file or a pipe as it is.
+    /// Wraps text that begins after `indent` columns to the window, so that the terminal doesn't break it within words.
+    /// Returns the text unchanged if the stream isn't a terminal.
     static func fitted(_ text: String, behind indent: Int, on stream: FileHandle) -> String {
         guard isatty(stream.fileDescriptor) == 1 else { return text }
         let width = Terminal.size(stream).columns
         return columns(text) + indent > width ? wrapped(text, to: width, indent: indent) : text
     }
 
-    /// Words in lines of at most `width` columns, each line but the first after `indent` spaces.
+    /// Breaks text into lines of at most `width` columns. All lines but the first are indented by `indent` spaces.
     static func wrapped(_ text: String, to width: Int, indent: Int) -> String {
         var lines: [String] = []
         var line = ""

@@ -39,7 +39,7 @@ extension SpeakerStream {
     }
 }
 
-/// What the C function pointers lead back to: one virtual call to the handler's own type.
+/// The context behind the C function pointers. Each call costs one virtual call to the handler's own type.
 private class AnySpeakerBox {
     func registered(_ registration: SpeakerRegistration) {}
     func receive(
@@ -56,7 +56,7 @@ private class AnySpeakerBox {
 
 private final class SpeakerBox<S: VirtualSpeaker>: AnySpeakerBox {
     private var speaker: S
-    /// By the stream's number: a user's name is read once, not for each block.
+    /// Users by stream number, so that a user's name is read once rather than for each block.
     private var users: [UInt64: SpeakerUser] = [:]
 
     init(_ speaker: consuming S) { self.speaker = speaker }

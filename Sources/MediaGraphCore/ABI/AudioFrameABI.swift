@@ -2,7 +2,7 @@ import CMediaGraphABI
 import GStreamer
 
 extension MGAudioFrame {
-    /// A mapped buffer as it lies. The caller keeps all of them for as long as the structure is read.
+    /// Describes a mapped buffer without copying. The caller keeps all arguments alive while the structure is in use.
     package init(
         _ mapped: borrowing MappedAudioBuffer, in buffer: BufferAccess, _ caps: Caps, times: AudioTimes,
         streamStart: StreamStart?, isEdited: Bool
@@ -23,6 +23,6 @@ extension MGAudioFrame {
 
 extension MediaGraphError {
     static var unknownSampleFormat: MediaGraphError {
-        .unsupported(.init("the audio's format", expected: AudioFormat.s16.gstreamerName))
+        .unsupported(.init("audio format", expected: AudioFormat.s16.gstreamerName))
     }
 }

@@ -15,7 +15,8 @@ extension MGAudioProcessor {
     }
 }
 
-/// What the C function pointers lead back to: one virtual call to the handler's own type, no allocation.
+/// The context behind the C function pointers. Each block costs one virtual call to the handler's own type and no
+/// allocation.
 private class AnyAudioProcessorBox {
     func process(_ frame: UnsafePointer<MGAudioFrame>, _ error: UnsafeMutablePointer<MGError>?) -> Int32 { MG_FAILED }
 }

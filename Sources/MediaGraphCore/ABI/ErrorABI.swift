@@ -1,7 +1,7 @@
 import CMediaGraphABI
 
 extension MediaGraphError {
-    /// Writes the error where a C caller asked for it.
+    /// Writes the error to a C caller's structure; does nothing if the caller passed `NULL`.
     package func store(in target: UnsafeMutablePointer<MGError>?) {
         guard let target else { return }
         target.pointee = MGError(
@@ -9,7 +9,7 @@ extension MediaGraphError {
             actual: g_strdup(detail.actual))
     }
 
-    /// Takes over an error that another copy wrote.
+    /// Takes over an error that another copy of the code wrote, and frees its strings.
     @usableFromInline package init(taking error: MGError) {
         func take(_ string: UnsafeMutablePointer<CChar>?) -> String {
             guard let string else { return "" }
@@ -20,7 +20,7 @@ extension MediaGraphError {
         self = Code(rawValue: error.code).map { MediaGraphError($0, detail) } ?? .internalError(detail)
     }
 
-    /// Runs a source's method for C: answers 1, or 0 with the error stored.
+    /// Runs a source's method for a C caller. Returns 1, or 0 with the error stored.
     static func answer(_ error: UnsafeMutablePointer<MGError>?, _ body: () throws -> Void) -> Int32 {
         do {
             try body()
@@ -31,14 +31,14 @@ extension MediaGraphError {
         }
     }
 
-    /// Calls C that answers 0, with the error filled in, when it fails.
+    /// Calls a C function that returns 0 and fills in the error when it fails, and throws that error.
     package static func check(_ body: (UnsafeMutablePointer<MGError>) -> Int32) throws(MediaGraphError) {
         var error = MGError()
         guard body(&error) != 0 else { throw MediaGraphError(taking: error) }
     }
 }
 
-/// Writes a name into one of the ABI's fixed arrays, cut to fit.
+/// Writes a name into one of the ABI's fixed-size arrays, truncated to fit.
 package func storeName<Array>(_ text: String, in array: inout Array) {
     withUnsafeMutableBytes(of: &array) { bytes in
         let utf8 = text.utf8.prefix(bytes.count - 1)
@@ -47,7 +47,7 @@ package func storeName<Array>(_ text: String, in array: inout Array) {
     }
 }
 
-/// Reads such a name.
+/// Reads a name that `storeName` wrote.
 package func loadName<Array>(_ array: Array) -> String {
     withUnsafeBytes(of: array) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
 }

@@ -1,10 +1,10 @@
 import CMediaGraphABI
 import GStreamer
 
-/// A handler that a library registered: its copy of the code makes it.
+/// A handler that a library registered. The library's copy of the code creates it.
 ///
-/// `@unchecked Sendable`: the function and its context belong to a library that is never unloaded, and its registry is
-/// safe from any thread.
+/// `@unchecked Sendable`: the functions and their context belong to a library that is never unloaded, and may be called
+/// on any thread.
 struct ForeignHandler: @unchecked Sendable {
     private let create:
         @convention(c) (
@@ -24,7 +24,7 @@ struct ForeignHandler: @unchecked Sendable {
         try MediaGraphError.check { error in check(context, options, error) }
     }
 
-    /// Fills an empty structure of the handler's kind.
+    /// Creates the handler in an empty structure of its kind.
     func make(_ options: String, in structure: UnsafeMutableRawPointer) throws(MediaGraphError) {
         try MediaGraphError.check { error in create(context, options, structure, error) }
     }

@@ -11,7 +11,7 @@ extension MGFrameObserver {
             }, edits: false, name: name)
     }
 
-    /// Wraps a Swift editor.
+    /// Wraps a Swift editor. The structure's owner calls `destroy` once.
     package init<E: FrameEditor>(_ editor: consuming sending E, name: String) {
         self.init(
             ObserverBox(editor) { editor, source in
@@ -43,7 +43,8 @@ extension MGFrameObserver {
     }
 }
 
-/// What the C function pointers lead back to: one virtual call to the observer's own type, no allocation.
+/// The context behind the C function pointers. Each frame costs one virtual call to the observer's own type and no
+/// allocation.
 private class AnyObserverBox {
     let tenure = ObserverTenure()
     var preference: FramePreference { FramePreference() }
@@ -55,8 +56,9 @@ private class AnyObserverBox {
     }
 }
 
-private final class ObserverBox<O: ObservesFrames>: AnyObserverBox {
-    /// Behind a pointer: the node calls one at a time, so a dynamic check of exclusive access could find nothing.
+private final class ObserverBox<O: FrameObserving>: AnyObserverBox {
+    /// Behind a pointer, which avoids dynamic exclusivity checks. They could find nothing: the node makes one call at a
+    /// time.
     private let observer: UnsafeMutablePointer<O>
     private let call: (inout O, UnsafePointer<MGVideoFrame>) throws -> Verdict
 

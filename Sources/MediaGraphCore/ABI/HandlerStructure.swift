@@ -1,17 +1,17 @@
 import CGStreamer
 import CMediaGraphABI
 
-/// A handler as the C structure that a node takes, whichever copy of the code it comes from. There is one structure for each
-/// kind of handler.
+/// The C structure through which a node takes a handler, whichever copy of the code the handler comes from. There is
+/// one structure for each kind of handler.
 package protocol HandlerStructure {
     static var kind: HandlerRegistry.Kind { get }
-    /// The nodes that take one, for messages.
+    /// The nodes that take a handler of this kind, for messages.
     static var nodes: String { get }
     /// An empty structure.
     init()
     var context: UnsafeMutableRawPointer! { get }
     var destroy: (@convention(c) (UnsafeMutableRawPointer?) -> Void)! { get }
-    /// The function of a node's vtable that takes one; `nil` when the node takes none of this kind.
+    /// The vtable function that sets a handler of this kind; `nil` if the node takes none.
     static func setter(in vtable: MGNodeVTable) -> Setter?
 }
 

@@ -2,13 +2,14 @@ import CGStreamer
 import CMediaGraphABI
 import GStreamer
 
-/// A node's vtable: C functions on its element, through which Swift calls a node of this or another copy of the code.
+/// The vtable on a node's element: C functions through which Swift calls a node of this or another copy of the code.
 package enum NodeVTable {
     private static let quark = g_quark_from_string("mediagraph-door")
 
     // MARK: The node's side
 
-    /// A vtable's structure, made once for each kind of node; `fill` sets the functions that the node has.
+    /// Creates the vtable of one kind of node; `fill` sets the functions that the node has. Call it once per kind: the
+    /// structure is never freed.
     package static func make(_ fill: (inout MGNodeVTable) -> Void) -> VTableConstant {
         let vtable = UnsafeMutablePointer<MGNodeVTable>.allocate(capacity: 1)
         vtable.initialize(to: MGNodeVTable())
@@ -17,7 +18,7 @@ package enum NodeVTable {
         return VTableConstant(pointer: UnsafePointer(vtable))
     }
 
-    /// Runs `body` with the node, for a function of its vtable. Answers 1, or 0 with the error stored.
+    /// Runs `body` with the node, for a function of its vtable. Returns 1, or 0 with the error stored.
     package static func answer<Node: ElementImplementation>(
         _ element: UnsafeMutablePointer<GstElement>?, _ error: UnsafeMutablePointer<MGError>?, as: Node.Type,
         _ body: (Node) throws(MediaGraphError) -> Void
@@ -31,7 +32,7 @@ package enum NodeVTable {
         }
     }
 
-    /// Puts a vtable on an element; `vtable` is a constant.
+    /// Attaches a vtable to an element. The vtable must never be freed.
     package static func install(_ vtable: UnsafePointer<MGNodeVTable>, on instance: ElementInstance) {
         g_object_set_qdata(
             UnsafeMutableRawPointer(instance.element).assumingMemoryBound(to: GObject.self), quark,
@@ -43,9 +44,9 @@ package enum NodeVTable {
             UnsafeMutableRawPointer(instance.element).assumingMemoryBound(to: GObject.self), quark, nil)
     }
 
-    // MARK: The other side
+    // MARK: The caller's side
 
-    /// The vtable of an element; throws when it is no node, or one of another version.
+    /// The vtable of an element. Throws if the element isn't a MediaGraph node, or is one with another ABI version.
     private static func vtable(of element: Element) throws(MediaGraphError) -> MGNodeVTable {
         guard let raw = g_object_get_qdata(element.raw.assumingMemoryBound(to: GObject.self), quark) else {
             throw .wrongUsage(
@@ -55,8 +56,9 @@ package enum NodeVTable {
         guard vtable.pointee.abi_version == MEDIAGRAPH_ABI_VERSION else {
             throw .unsupported(
                 .init(
-                    element.name, expected: "ABI \(MEDIAGRAPH_ABI_VERSION)", actual: "ABI \(vtable.pointee.abi_version)"
-                ))
+                    element.name,
+                    actual: "has MediaGraph ABI \(vtable.pointee.abi_version), this program has ABI "
+                        + "\(MEDIAGRAPH_ABI_VERSION); build the plugin and the program from the same version"))
         }
         return vtable.pointee
     }
@@ -65,8 +67,8 @@ package enum NodeVTable {
         .wrongUsage(.init(element.name, expected: "a \(expected)", actual: element.factoryName ?? element.typeName))
     }
 
-    /// Gives a node a handler, or takes away the one that it has, attached or named. When this throws the structure is still
-    /// the caller's.
+    /// Gives a node a handler; `nil` removes the node's handler, whether attached or named in the description. If this
+    /// throws, the caller still owns the structure.
     package static func set<Structure: HandlerStructure>(
         _ structure: UnsafePointer<Structure>?, on element: Element
     ) throws(MediaGraphError) {
@@ -76,7 +78,7 @@ package enum NodeVTable {
         try MediaGraphError.check { set(element.element, structure, $0) }
     }
 
-    /// Gives a node a handler, or destroys it when this throws.
+    /// Gives a node a handler. Destroys the handler if this throws.
     package static func attach<Structure: HandlerStructure>(
         _ structure: Structure, to element: Element
     ) throws(MediaGraphError) {
@@ -107,7 +109,7 @@ package enum NodeVTable {
         try attach(MGAudioSource(microphone, name: typeName(type(of: microphone))), to: element)
     }
 
-    /// Leaves a node without a handler of this kind.
+    /// Removes a node's handler of this kind.
     package static func detach<Structure: HandlerStructure>(
         _ type: Structure.Type, from element: Element
     ) throws(MediaGraphError) {
@@ -116,7 +118,7 @@ package enum NodeVTable {
 
     // MARK: Receivers of a pipe
 
-    /// Adds one of many receivers; destroys it when this throws.
+    /// Adds a receiver to a pipe. Destroys the receiver if this throws.
     package static func subscribe(
         _ receiver: MGVideoConsumer, _ resolution: Resolution, to element: Element
     ) throws(MediaGraphError) {
@@ -136,7 +138,7 @@ package enum NodeVTable {
         try subscribe(MGVideoConsumer(delegate, pipe), resolution, to: element)
     }
 
-    /// A delegate or a channel.
+    /// Removes a receiver, which is a delegate or a channel.
     package static func unsubscribe(_ receiver: AnyObject, from element: Element) throws(MediaGraphError) {
         guard let unsubscribe = try vtable(of: element).unsubscribe else { throw notThisKind(element, "rawdatapipe") }
         try MediaGraphError.check { unsubscribe(element.element, Unmanaged.passUnretained(receiver).toOpaque(), $0) }

@@ -2,7 +2,7 @@ import CMediaGraphABI
 import GStreamer
 
 extension MGVideoConsumer {
-    /// Wraps a delegate, which it holds weakly. The structure's owner calls `destroy` once.
+    /// Wraps a delegate, which the structure holds weakly. The structure's owner calls `destroy` once.
     package init<D: RawDataDelegate>(_ delegate: D, _ pipe: PipeIdentity) {
         self.init()
         abi_version = MEDIAGRAPH_ABI_VERSION

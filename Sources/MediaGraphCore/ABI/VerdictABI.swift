@@ -1,8 +1,9 @@
 import CMediaGraphABI
 
-/// How a verdict crosses between copies of the code: a status, and with `fail` or a failure an error beside it.
+/// How a verdict crosses between copies of the code: as a C status, with an error beside it for `fail` and for thrown
+/// errors.
 extension Verdict {
-    /// Takes over what another copy answered; throws what the handler threw there.
+    /// Converts the C status that `call` returns. Throws the error that the handler threw in the other copy.
     @inlinable @inline(__always)
     package init(_ call: (UnsafeMutablePointer<MGError>) -> Int32) throws(MediaGraphError) {
         var error = MGError()
@@ -14,8 +15,8 @@ extension Verdict {
         }
     }
 
-    /// Returns the C status for the verdict of `body`. Stores an error that `body` throws; `subject` names its origin unless
-    /// it is already a `MediaGraphError`.
+    /// Returns the C status for the verdict of `body`. Stores an error that `body` throws; `subject` names its origin
+    /// unless it is already a `MediaGraphError`.
     @inline(__always)
     static func status(
         _ error: UnsafeMutablePointer<MGError>?, _ subject: String, _ body: () throws -> Verdict

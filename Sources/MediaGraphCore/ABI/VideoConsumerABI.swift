@@ -2,7 +2,7 @@ import CMediaGraphABI
 import GStreamer
 
 extension MGVideoConsumer {
-    /// What it needs; `nil` when it takes either.
+    /// The memory mode that the consumer needs; `nil` if it takes both.
     package var requiredMemoryMode: MemoryMode? { memory_mode == 0 ? nil : MemoryMode(rawValue: memory_mode - 1) }
 
     /// Wraps a Swift handler. The structure's owner calls `destroy` once.
@@ -32,7 +32,8 @@ extension MGVideoConsumer {
     }
 }
 
-/// What the C function pointers lead back to: one virtual call to the handler's own type, no allocation.
+/// The context behind the C function pointers. Each frame costs one virtual call to the handler's own type and no
+/// allocation.
 private class AnyConsumerBox {
     func receive(_ frame: UnsafePointer<MGVideoFrame>, _ error: UnsafeMutablePointer<MGError>?) -> Int32 { MG_FAILED }
     func statusChanged(isOn: Bool) {}
@@ -41,8 +42,8 @@ private class AnyConsumerBox {
 }
 
 private final class ConsumerBox<C: VideoConsumer>: AnyConsumerBox {
-    /// Behind a pointer: the pipe calls one at a time, so the 117 instructions that a dynamic check of exclusive access
-    /// takes for each frame could find nothing.
+    /// Behind a pointer, which avoids dynamic exclusivity checks: 117 instructions a frame. They could find nothing:
+    /// the pipe makes one call at a time.
     private let consumer: UnsafeMutablePointer<C>
 
     init(_ consumer: consuming C) {

@@ -17,8 +17,8 @@ extension MGVideoFrame {
             segment: nil)
     }
 
-    /// A raw frame of a stream. `mapped` maps `shown`, which is the stream's buffer or a converted copy of it; timestamps
-    /// come from `original`, the stream's buffer.
+    /// A raw frame of a stream. `mapped` maps `shown`, which is the stream's buffer or a converted copy of it. The
+    /// timestamps are those of `original`, the stream's buffer.
     @inlinable @inline(__always)
     package init(
         _ mapped: borrowing MappedVideoFrame, in shown: BufferAccess, _ caps: Caps, of original: BufferAccess,
@@ -35,12 +35,12 @@ extension MGVideoFrame {
         self.segment = segment
     }
 
-    /// How the picture lies, without what the mirror mode asks for.
+    /// The orientation of the picture in memory, without the flip that the mirror mode asks for.
     var orientation: VideoOrientation {
         VideoOrientation(quarterTurns: rotation / 90, isFlipped: (flip ^ mirror) == Flip.x.rawValue)
     }
 
-    /// What a frame's fields say beyond its pixels, whatever kind it is of.
+    // The fields that frames of every kind have.
     var presentationTimestamp: ClockTime? { ClockTime(raw: GstClockTime(presentation_timestamp)) }
     var streamTime: ClockTime? { segment?.streamTime(of: presentationTimestamp) }
     var decodingTimestamp: ClockTime? { ClockTime(raw: GstClockTime(decode_timestamp)) }
@@ -50,9 +50,9 @@ extension MGVideoFrame {
     var streamID: String? { stream_start.map { StreamStart(retaining: $0).id } }
 }
 
-/// A frame of any kind but raw, kept: the structure points to what it holds.
+/// A retained native or encoded frame. Holds everything that the C structure points to.
 ///
-/// `@unchecked Sendable`: constant, and what it points to is immutable while shared.
+/// `@unchecked Sendable`: the structure is constant, and the objects that it points to are immutable while shared.
 final class KeptFrame: @unchecked Sendable {
     let frame: MGVideoFrame
     private let buffer: KeptBuffer
@@ -60,7 +60,7 @@ final class KeptFrame: @unchecked Sendable {
     private let stream: StreamStart?
     private let segment: UnsafeMutablePointer<GstSegment>?
 
-    /// Throws at the limit of the buffer's pool.
+    /// Throws `allocationFailed` if the buffer's pool can't spare another buffer.
     package init(_ frame: MGVideoFrame) throws(MediaGraphError) {
         guard let buffer = KeptBuffer(keeping: BufferAccess(frame.buffer)) else { throw .poolLimit }
         self.buffer = buffer
@@ -71,7 +71,7 @@ final class KeptFrame: @unchecked Sendable {
             copy.initialize(to: $0.pointee)
             return copy
         }
-        // Bytes are mapped anew by whoever reads them.
+        // The mapping ends with the call; `withFrame` maps the buffer again.
         var frame = frame
         frame.data = nil
         frame.segment = segment.map { UnsafePointer($0) }
@@ -91,19 +91,25 @@ extension MediaGraphError {
 
 extension MediaGraphError {
     static var unknownFormat: MediaGraphError {
-        .unsupported(.init("the frame's format", expected: "one that the nodes carry"))
+        .unsupported(.init("frame format", expected: "one of \(FrameCaps.formatNames)"))
     }
     static var unknownCodec: MediaGraphError {
-        .unsupported(.init("the stream's codec", expected: "one that the nodes carry"))
+        .unsupported(
+            .init("codec", expected: "one of \(VideoCodec.allCases.map(\.rawValue).joined(separator: ", "))"))
     }
-    /// A receiver that wasn't written for the pipe's `buffer-type`.
+    /// The error of a receiver that doesn't implement the pipe's `buffer-type`.
     static func doesNotTake(_ receiver: Any.Type, _ type: BufferType) -> MediaGraphError {
         if receiver is any NamedHandler.Type {
-            // A description's: there it is the property that can be changed.
+            // The handler was named in a description, whose author can only change the property.
             return .unsupported(
-                .init("buffer-type", expected: "one whose frames the handler takes", actual: type.nick))
+                .init(
+                    "buffer-type=\(type.nick)",
+                    actual: "the handler doesn't take \(type.nick) frames; choose another buffer-type"))
         }
         return .unsupported(
-            .init(typeName(receiver), expected: "a receiver of \(type.nick) frames, for buffer-type=\(type.nick)"))
+            .init(
+                typeName(receiver),
+                actual: "has no method for the \(type.nick) frames of buffer-type=\(type.nick); "
+                    + "add one, or choose another buffer-type"))
     }
 }

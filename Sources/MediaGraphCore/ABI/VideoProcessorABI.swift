@@ -16,14 +16,15 @@ extension MGVideoProcessor {
     }
 }
 
-/// What the C function pointers lead back to: one virtual call to the handler's own type, no allocation.
+/// The context behind the C function pointers. Each frame costs one virtual call to the handler's own type and no
+/// allocation.
 private class AnyProcessorBox {
     func process(_ frame: UnsafePointer<MGVideoFrame>, _ error: UnsafeMutablePointer<MGError>?) -> Int32 { MG_FAILED }
 }
 
 private final class ProcessorBox<P: VideoProcessor>: AnyProcessorBox {
-    /// Behind a pointer: the node calls one at a time, so the 117 instructions that a dynamic check of exclusive access
-    /// takes for each frame could find nothing.
+    /// Behind a pointer, which avoids dynamic exclusivity checks: 117 instructions a frame. They could find nothing:
+    /// the node makes one call at a time.
     private let processor: UnsafeMutablePointer<P>
 
     init(_ processor: consuming P) {
@@ -44,7 +45,7 @@ private final class ProcessorBox<P: VideoProcessor>: AnyProcessorBox {
     }
 }
 
-/// From the ABI's comma-separated names.
+/// Reads the ABI's comma-separated list of format names. Names that this copy doesn't know are left out.
 package func formatList(_ names: String) -> [VideoFormat] {
     names.split(separator: ",").compactMap { VideoFormat(rawValue: String($0)) }
 }

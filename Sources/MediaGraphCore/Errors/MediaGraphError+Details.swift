@@ -1,10 +1,10 @@
 import GStreamer
 
-/// Errors as elements post them on the bus.
+/// Errors in the details of error messages on the bus.
 extension MediaGraphError {
     private static let detailsName = "mediagraph-error"
 
-    /// For an element's error message.
+    /// The error as the details of an element's error message.
     package var details: Structure {
         Structure(
             Self.detailsName,
@@ -14,7 +14,7 @@ extension MediaGraphError {
             ])
     }
 
-    /// `nil` for details that are somebody else's.
+    /// `nil` if the details weren't written by ``details``.
     package init?(details: Structure) {
         guard details.name == Self.detailsName, let code = details["code", as: Int32.self].flatMap(Code.init) else {
             return nil

@@ -1,17 +1,18 @@
-/// Everything that can go wrong in a node, a session or a graph, with what was expected and what came.
+/// The errors of nodes, sessions and graphs. Each says what it is about, what was expected, and what happened.
 /// <doc:Errors> lists each case, with what to do.
 public enum MediaGraphError: Error, Sendable, Hashable {
-    /// The call is out of order, or two settings rule each other out.
+    /// The call is out of order, or two settings exclude each other.
     case wrongUsage(Detail)
     /// The node hasn't been initialised, or is gone.
     case uninitialized(Detail)
-    /// The name is taken, the delegate is already subscribed, somebody else shares, or the node has a handler.
+    /// The name is taken, the delegate is already subscribed, another user is sharing, or the node already has a
+    /// handler.
     case alreadyInUse(Detail)
     /// A value is impossible: a size, a length, an option, a memory mode.
     case invalidParameter(Detail)
-    /// Calls come faster than the declared rate.
+    /// Calls arrive faster than the declared rate.
     case tooFrequent(Detail)
-    /// One call brings more than the node takes.
+    /// One call passes more data than the node accepts at once.
     case tooMuchAtOnce(Detail)
     /// The node doesn't support this format, file, mask or library.
     case unsupported(Detail)
@@ -19,19 +20,19 @@ public enum MediaGraphError: Error, Sendable, Hashable {
     case notPermitted(Detail)
     /// The session hasn't been joined, or has been left.
     case notInSession(Detail)
-    /// Nobody of that name is in the room.
+    /// No user of that name is in the room.
     case noSuchUser(Detail)
     /// There is no camera and no external video source.
     case noVideo(Detail)
-    /// The user doesn't share.
+    /// The user isn't sharing.
     case noShare(Detail)
     /// There is no audio source.
     case noAudio(Detail)
     /// There is no such device.
     case noDevice(Detail)
-    /// Another program has opened the device.
+    /// The device is in use by another program.
     case deviceBusy(Detail)
-    /// The device was unplugged, or has stopped answering.
+    /// The device was disconnected, or stopped responding.
     case deviceGone(Detail)
     /// Memory or a buffer pool is exhausted.
     case allocationFailed(Detail)
@@ -39,21 +40,22 @@ public enum MediaGraphError: Error, Sendable, Hashable {
     case processingFailed(Detail)
     /// The setting can't be changed while the graph runs.
     case lockedWhileRunning(Detail)
-    /// Nothing came in time, or a queue stayed full.
+    /// Nothing arrived in time, or a queue stayed full.
     case timeOut(Detail)
     /// An internal error in MediaGraph.
     case internalError(Detail)
 
-    /// What the error is about, what would have been right, and what came.
+    /// What an error is about, what was expected, and what happened.
     public struct Detail: Sendable, Hashable {
         /// What the error is about: a node, an argument, a file.
         public var subject: String
-        /// What would have been right; empty where `actual` says all.
+        /// The value that would have been right; empty if `actual` says everything.
         public var expected: String
-        /// What came instead, or what happened.
+        /// The value that was found instead, or what happened.
         public var actual: String
 
-        /// Printed as `subject: expected …, got …`, or as `subject: actual` without `expected`.
+        /// Creates a detail, which is printed as `subject: expected …, got …`, or as `subject: actual` if `expected` is
+        /// empty.
         public init(_ subject: String, expected: String = "", actual: String = "") {
             self.subject = subject
             self.expected = expected
@@ -63,7 +65,7 @@ public enum MediaGraphError: Error, Sendable, Hashable {
 }
 
 extension MediaGraphError: CustomStringConvertible {
-    /// The error's name without its detail: what crosses between copies of the code.
+    /// An error's case without its detail. The raw values cross between copies of the code.
     public enum Code: Int32, Sendable, CaseIterable {
         case wrongUsage = 1
         case uninitialized, alreadyInUse, invalidParameter, tooFrequent, tooMuchAtOnce, unsupported, notPermitted,
@@ -71,7 +73,7 @@ extension MediaGraphError: CustomStringConvertible {
             processingFailed, lockedWhileRunning, timeOut, internalError
     }
 
-    /// The error with this code.
+    /// Creates the error of a code.
     public init(_ code: Code, _ detail: Detail) {
         switch code {
         case .wrongUsage: self = .wrongUsage(detail)
@@ -124,12 +126,12 @@ extension MediaGraphError: CustomStringConvertible {
         }
     }
 
-    /// Which error it is, without its detail.
+    /// The error's case, without its detail.
     public var code: Code { codeAndDetail.0 }
-    /// What the error is about, what was expected, and what came.
+    /// What the error is about, what was expected, and what happened.
     public var detail: Detail { codeAndDetail.1 }
 
-    /// The detail as one sentence.
+    /// The detail as one line of text.
     public var description: String {
         let detail = detail
         var text = detail.subject
@@ -140,7 +142,8 @@ extension MediaGraphError: CustomStringConvertible {
 }
 
 extension MediaGraphError {
-    /// Any error as one of ours: somebody else's is a failure in processing, with its own text.
+    /// Returns a `MediaGraphError` unchanged. Any other error becomes `processingFailed`, with its own text as
+    /// `actual`.
     package static func wrapping(_ error: any Error, _ subject: String) -> MediaGraphError {
         (error as? MediaGraphError) ?? .processingFailed(Detail(subject, actual: "\(error)"))
     }

@@ -1,16 +1,16 @@
 import Foundation
 import Glibc
 
-/// A file as a description names it, or all files that a pattern stands for.
+/// A file name in a description, or a pattern that stands for several files.
 ///
-/// Two names are compared by the file that they lead to: relative paths and symbolic links are resolved, and files that exist
-/// already are told by their device and inode, so that hard links are one file too.
+/// Names are compared by the files that they lead to: relative paths and symbolic links are resolved, and existing
+/// files are identified by device and inode, so that hard links count as the same file.
 package struct FileName {
     package enum Style: Sendable {
         case path
-        /// `printf`'s numbers (`%05d`), and `%s` for a name.
+        /// `printf` conversions: numbers (`%05d`), and `%s` for a name.
         case numbered
-        /// A shell's `*` and `?`.
+        /// The wildcards `*` and `?`, as in a shell.
         case wildcard
     }
 
@@ -18,7 +18,7 @@ package struct FileName {
         let device: UInt
         let inode: UInt
 
-        /// `nil` where there is no file, or one that isn't regular.
+        /// `nil` if there is no regular file at this path.
         init?(_ path: String) {
             var status = stat()
             guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -29,7 +29,8 @@ package struct FileName {
     private let parts: [Part]
     private let identities: Set<Identity>
 
-    /// `nil` for what isn't a regular file: what is written to a terminal, a FIFO or `/dev/null` isn't there afterwards.
+    /// `nil` if the file exists and isn't a regular one: bytes written to a terminal, a FIFO or `/dev/null` aren't
+    /// stored.
     package init?(_ path: String, style: Style = .path) {
         guard !path.isEmpty, !path.utf8.contains(0) else { return nil }
         let style = Self.isPattern(path, style) ? style : .path
@@ -52,14 +53,14 @@ package struct FileName {
         let slash = path.lastIndex(of: "/")
         let (folder, name) = slash.map { (String(path[...$0]), path[path.index(after: $0)...]) } ?? (".", path[...])
         let nameParts = Part.parts(of: String(name), style)
-        // A pattern in a folder's name is compared as it is written.
+        // A pattern in a folder's name is compared as text.
         guard Part.parts(of: folder, style).count == 1 else { return (Part.parts(of: path, style), []) }
         let resolved = resolved(folder)
         let start = resolved == "/" ? resolved : resolved + "/"
         let parts = [Part.text(start)] + nameParts
         var identities: Set<Identity> = []
         if let pattern = Part.expression(nameParts) {
-            // A folder may hold a million files.
+            // Limited, because a folder may hold a million files.
             let files = ((try? FileManager.default.contentsOfDirectory(atPath: resolved)) ?? []).prefix(10_000)
             for file in files where file.wholeMatch(of: pattern) != nil {
                 if let identity = Identity(start + file) { identities.insert(identity) }
@@ -78,19 +79,19 @@ package struct FileName {
             && !parts.dropFirst().contains { if case .text(let text) = $0 { text.contains("/") } else { false } }
     }
 
-    /// Whether one file can be meant by both.
+    /// Whether both names can stand for the same file.
     package func overlaps(_ other: FileName) -> Bool {
         !identities.isDisjoint(with: other.identities) || covers(other) || other.covers(self)
     }
 
-    /// Whether one of the other's names is one of these.
+    /// Whether this name or pattern matches a name that `other` stands for.
     private func covers(_ other: FileName) -> Bool {
         if Part.isFixed(parts), Part.isFixed(other.parts) { return parts == other.parts }
         guard let expression = Part.expression(parts) else { return false }
         return Part.examples(other.parts).contains { $0.wholeMatch(of: expression) != nil }
     }
 
-    /// The path from the root without links, also of a file that isn't there yet.
+    /// Returns the absolute path with symbolic links resolved. The file needn't exist.
     package static func resolved(_ path: String) -> String {
         let files = FileManager.default
         var rest = Array(
@@ -103,7 +104,7 @@ package struct FileName {
             case "..": _ = done.popLast()
             default:
                 let next = "/" + (done + [name]).joined(separator: "/")
-                // As many as the kernel follows.
+                // The kernel follows at most 40 links too.
                 guard links < 40, let target = try? files.destinationOfSymbolicLink(atPath: next) else {
                     done.append(name)
                     continue
@@ -122,11 +123,11 @@ extension FileName {
     private enum Part: Hashable {
         case text(String)
         case number(width: Int, digits: Digits)
-        /// Any text, without a slash in it.
+        /// Any text without a slash.
         case anything
         case anyCharacter
 
-        /// Of a frame's number, which is never negative.
+        /// The digits of a frame number, which is never negative.
         enum Digits: String {
             case decimal = "[0-9]+", octal = "[0-7]+", lowerHex = "[0-9a-f]+", upperHex = "[0-9A-F]+"
         }
@@ -182,7 +183,7 @@ extension FileName {
             }
         }
 
-        /// What matches every name that these parts can make.
+        /// Returns an expression that matches every name that these parts stand for.
         static func expression(_ parts: [Part]) -> Regex<Substring>? {
             let text = parts.map { part in
                 switch part {
@@ -199,7 +200,7 @@ extension FileName {
             return try? Regex(text, as: Substring.self)
         }
 
-        /// Some of the names that they make, long and short ones.
+        /// Returns some of the names that these parts stand for, short and long ones.
         static func examples(_ parts: [Part]) -> [String] {
             ["mixed", "shared", "user_a"].flatMap { word in
                 [0, 1, 10, 100, 1000, 10_000, 100_000].map { number in

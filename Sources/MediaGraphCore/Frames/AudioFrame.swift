@@ -1,16 +1,17 @@
 import CMediaGraphABI
 import GStreamer
 
-/// A borrowed block of audio (`memory-mode=stack`): 16-bit PCM, interleaved, in GStreamer's own buffer, valid only inside
-/// the call that got it. The compiler refuses to let it escape, be stored, or cross threads; `retain()` gives an owned one.
+/// A borrowed block of audio (`memory-mode=stack`): interleaved 16-bit PCM in GStreamer's own buffer. It is valid only
+/// during the call that receives it: the compiler doesn't let it escape, be stored, or cross threads. ``retain()``
+/// returns an owned block.
 ///
-/// As `inout` (in an `AudioProcessor`) its samples can be edited in place; as `borrowing` they can only be read. A frame,
-/// as in PCM's own vocabulary, is one sample of each channel.
+/// An `inout` block (in an ``AudioProcessor``) can be edited in place; a `borrowing` one can only be read. In the
+/// property names, "frame" has its PCM meaning: one sample of each channel.
 public struct AudioFrame: ~Copyable, ~Escapable {
     private var mapped: MappedAudioBuffer
     private let source: UnsafePointer<MGAudioFrame>
 
-    /// Lives as long as `source`, which is the length of the call. `nil` for samples that aren't 16 bits wide.
+    /// Borrows `source`, which is valid for the length of the call. `nil` if the samples aren't 16 bits wide.
     @_lifetime(borrow source)
     init?(_ source: borrowing UnsafePointer<MGAudioFrame>) {
         let mapped = MappedAudioBuffer(source.pointee.mapped)
@@ -19,53 +20,53 @@ public struct AudioFrame: ~Copyable, ~Escapable {
         self.source = copy source
     }
 
-    /// The samples of all channels, one of each channel after the other (left, right, left, right …).
+    /// The interleaved samples of all channels (left, right, left, right …).
     public var samples: Span<Int16> {
         @_lifetime(borrow self)
         get { mapped.samples(as: Int16.self) }
     }
 
-    /// The same for editing in place.
+    /// The interleaved samples of all channels, for editing in place.
     public var mutableSamples: MutableSpan<Int16> {
         @_lifetime(&self)
         mutating get { mapped.mutableSamples(as: Int16.self) }
     }
 
-    /// 1: mono, 2: stereo.
+    /// The number of channels: 1 for mono, 2 for stereo.
     public var channelCount: Int { mapped.channels }
-    /// Samples per second of each channel.
+    /// The number of samples per second in each channel.
     public var sampleRate: Int { mapped.rate }
-    /// Samples of each channel.
+    /// The number of samples in each channel.
     public var frameCount: Int { mapped.frameCount }
-    /// Bytes of all samples (the SDKs' buffer length).
+    /// The size of all samples in bytes (the SDKs' buffer length).
     public var byteLength: Int { mapped.byteCount }
-    /// Everything that its caps say.
+    /// The format that the caps describe.
     public var info: AudioInfo { mapped.info }
-    /// How long it sounds.
+    /// The playing time of the block.
     public var duration: ClockTime { mapped.info.duration(ofFrames: frameCount) }
-    /// When its first sample is to be heard, as a timestamp in the stream's segment, which need not begin at 0.
+    /// The time at which to play the first sample, as a timestamp in the stream's segment, which need not start at 0.
     public var presentationTimestamp: ClockTime? { source.pointee.presentationTimestamp }
-    /// The position in the medium; `nil` where that isn't known, as of a mix or a device.
+    /// The position in the medium; `nil` if it isn't known, as with mixes and devices.
     public var streamTime: ClockTime? { source.pointee.streamTime }
-    /// The same as running time: what sound and picture are synchronised by.
+    /// The presentation timestamp as running time, by which audio and video are synchronized.
     public var runningTime: ClockTime? { source.pointee.runningTime }
-    /// Wall-clock time of capture in Unix nanoseconds, where the source said it.
+    /// The wall-clock time of capture in Unix nanoseconds; `nil` if the source doesn't provide it.
     public var captureTime: UInt64? { source.pointee.captureTime }
-    /// Which stream it belongs to: a remote user's has an ID of its own.
+    /// The ID of the stream that the block belongs to. Each remote user's stream has its own ID.
     public var streamID: String? { source.pointee.streamID }
-    /// Silence that stands for sound that never came, rather than sound that is silent.
+    /// Whether the block is silence that replaces missing sound, rather than silence that was recorded.
     public var isGap: Bool { source.pointee.is_gap != 0 }
 
-    /// An owned block on the same buffer: nothing is copied. Keep it, or send it to another task. In an `AudioProcessor`,
-    /// where the block goes on changing, it is a copy as it is now.
+    /// Returns an owned block that shares the buffer, without a copy. You may keep it, or send it to another task. In
+    /// an ``AudioProcessor``, whose block may still change, it is a copy of the current samples.
     ///
-    /// Throws `allocationFailed` when ``canRetain`` is false; the stream goes on.
+    /// Throws `allocationFailed` if ``canRetain`` is false; the stream continues.
     public func retain() throws(MediaGraphError) -> OwnedAudioFrame { try OwnedAudioFrame(retaining: source.pointee) }
 
-    /// Whether the pool of its buffer can spare it: of a pool with a bound all buffers but two can be kept at once.
+    /// Whether ``retain()`` would succeed. All buffers of a bounded pool except two can be retained at once.
     public var canRetain: Bool { source.pointee.is_edited != 0 || BufferAccess(source.pointee.buffer).canBeKept }
 
-    /// The same samples, not copied, as a buffer of another stream.
+    /// Returns a buffer for another stream that shares the samples, with another timestamp.
     package func placed(at timestamp: ClockTime?) -> Buffer {
         let buffer = BufferAccess(source.pointee.buffer).described
         buffer.access.presentationTimestamp = timestamp
@@ -73,42 +74,42 @@ public struct AudioFrame: ~Copyable, ~Escapable {
     }
 }
 
-/// An owned block of audio (`memory-mode=heap`): holds a reference on the stream's buffer, released once, with the last
-/// copy of the reference. It may be kept and sent to other tasks, and stays valid after the graph has ended.
+/// An owned block of audio (`memory-mode=heap`). It may be kept and sent to other tasks, and stays valid after the
+/// graph has ended. The block holds a reference to the stream's buffer, which its deinitializer releases.
 public final class OwnedAudioFrame: Sendable {
     private let buffer: KeptBuffer
     private let caps: Caps
     private let stream: StreamStart?
-    /// Sample format, rate and channels.
+    /// The sample format, rate and channels.
     public let info: AudioInfo
-    /// Samples of each channel.
+    /// The number of samples in each channel.
     public let frameCount: Int
-    /// When to play the first sample, as a timestamp in the stream's segment, which need not begin at 0.
+    /// The time at which to play the first sample, as a timestamp in the stream's segment, which need not start at 0.
     public let presentationTimestamp: ClockTime?
-    /// When to play the first sample, as running time of the graph.
+    /// The presentation timestamp as running time.
     public let runningTime: ClockTime?
-    /// The position in the medium.
+    /// The position in the medium; `nil` if it isn't known.
     public let streamTime: ClockTime?
-    /// Unix nanoseconds.
+    /// The wall-clock time of capture in Unix nanoseconds; `nil` if the source doesn't provide it.
     public let captureTime: UInt64?
-    /// Silence that stands for sound that never came.
+    /// Whether the block is silence that replaces missing sound.
     public let isGap: Bool
 
-    /// 1: mono, 2: stereo.
+    /// The number of channels: 1 for mono, 2 for stereo.
     public var channelCount: Int { info.channels }
-    /// Samples per second of each channel.
+    /// The number of samples per second in each channel.
     public var sampleRate: Int { info.rate }
-    /// Bytes of all samples.
+    /// The size of all samples in bytes.
     public var byteLength: Int { frameCount * info.bytesPerFrame }
-    /// How long it sounds.
+    /// The playing time of the block.
     public var duration: ClockTime { info.duration(ofFrames: frameCount) }
-    /// Which stream it belongs to.
+    /// The ID of the stream that the block belongs to.
     public var streamID: String? { stream?.id }
 
-    /// Throws at the limit of the buffer's pool.
+    /// Throws `allocationFailed` if the buffer's pool can't spare another buffer.
     convenience init(retaining frame: MGAudioFrame) throws(MediaGraphError) {
         if frame.is_edited != 0 {
-            // It goes on changing: what is kept of it is a copy.
+            // The samples may still change, so they are copied.
             self.init(frame, KeptBuffer(copying: BufferAccess(frame.buffer)))
         } else {
             guard let buffer = KeptBuffer(keeping: BufferAccess(frame.buffer)) else { throw .poolLimit }
@@ -116,7 +117,7 @@ public final class OwnedAudioFrame: Sendable {
         }
     }
 
-    /// At the limit of the buffer's pool, a copy.
+    /// Retains the buffer, or copies it if its pool can't spare another one.
     package convenience init(retainingOrCopying frame: MGAudioFrame) {
         if let buffer = KeptBuffer(keeping: BufferAccess(frame.buffer)) {
             self.init(frame, buffer)
@@ -138,13 +139,14 @@ public final class OwnedAudioFrame: Sendable {
         isGap = frame.is_gap != 0
     }
 
-    /// Maps the buffer for reading while `body` runs. Any thread, several at once.
+    /// Maps the buffer for reading while `body` runs. May be called on several threads at once. Throws
+    /// `processingFailed` if the buffer can't be mapped, and rethrows the error of `body`.
     public func withFrame<R>(_ body: (borrowing AudioFrame) throws -> R) throws -> R {
         let result = try buffer.access.withAudioBuffer(info, .read) { mapped in
             var source = MGAudioFrame(
                 mapped, in: buffer.access, caps, times: AudioTimes(running: runningTime, stream: streamTime),
                 streamStart: stream, isEdited: false)
-            // What it was given when it came: the buffer's own may have been changed meanwhile.
+            // The timestamp on arrival: the buffer's own may have changed since.
             source.presentation_timestamp = UInt64(presentationTimestamp.raw)
             return try withUnsafePointer(to: &source) { pointer in
                 guard let frame = AudioFrame(pointer) else {
@@ -159,8 +161,27 @@ public final class OwnedAudioFrame: Sendable {
         return result
     }
 
-    /// The samples of all channels, one of each channel after the other.
+    /// Returns a copy of the interleaved samples of all channels.
     public func samples() throws -> [Int16] {
         try withFrame { frame in frame.samples.withUnsafeBufferPointer(Array.init) }
+    }
+}
+
+/// A block's timestamp as running time and as stream time.
+package struct AudioTimes: Sendable {
+    package var running: ClockTime?
+    /// The position in the medium; `nil` if it isn't known.
+    package var stream: ClockTime?
+
+    package init(running: ClockTime?, stream: ClockTime?) {
+        self.running = running
+        self.stream = stream
+    }
+}
+
+extension AudioTimes {
+    package init(of buffer: BufferAccess, in segment: Segment) {
+        running = segment.runningTime(of: buffer.presentationTimestamp)
+        stream = segment.streamTime(of: buffer.presentationTimestamp)
     }
 }

@@ -1,18 +1,18 @@
 import GStreamer
 
-/// What a pipe hands over (ZEGO's `ZegoVideoBufferType`).
+/// The kind of frames that a pipe delivers (ZEGO's `ZegoVideoBufferType`).
 public enum BufferType: Int32, PropertyEnum {
-    /// Pixels in memory that the CPU reads: ``VideoFrame``.
+    /// Pixels in system memory: ``VideoFrame``.
     case raw
-    /// The stream's buffer as it comes, with memory of its own kind: ``NativeVideoFrame``.
+    /// The stream's buffers, in whatever memory they have: ``NativeVideoFrame``.
     case native
-    /// Access units of encoded video as they come: ``EncodedVideoFrame``.
+    /// The stream's access units of encoded video: ``EncodedVideoFrame``.
     case encoded
 
     /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphBufferType"
 
-    /// What the value means, for `inspect`.
+    /// The value's description in `mediagraph inspect`.
     public var blurb: String {
         switch self {
         case .raw: "Raw pixels in system memory, in the pipe's format and resolution"
@@ -21,7 +21,7 @@ public enum BufferType: Int32, PropertyEnum {
         }
     }
 
-    /// What a pipe of this type takes.
+    /// The caps that a pipe of this type accepts.
     package var caps: Caps {
         switch self {
         case .raw: Caps.anyRawVideo
@@ -31,17 +31,22 @@ public enum BufferType: Int32, PropertyEnum {
     }
 }
 
-/// How encoded video is coded.
+/// A video codec. The raw value is the name of its caps.
 public enum VideoCodec: String, Sendable, CaseIterable, Hashable {
+    /// H.264 (AVC).
     case h264 = "video/x-h264"
+    /// H.265 (HEVC).
     case h265 = "video/x-h265"
+    /// VP8.
     case vp8 = "video/x-vp8"
+    /// VP9.
     case vp9 = "video/x-vp9"
+    /// AV1.
     case av1 = "video/x-av1"
     /// Motion JPEG.
     case jpeg = "image/jpeg"
 
-    /// One buffer is one access unit.
+    /// Caps in which one buffer is one access unit.
     var capsText: String {
         switch self {
         case .h264, .h265: "\(rawValue), alignment=au"

@@ -1,14 +1,14 @@
 import CMediaGraphABI
 import GStreamer
 
-/// A borrowed access unit of encoded video (`buffer-type=encoded`), as it came. Valid only inside the call; `retain()` gives
-/// an owned one.
+/// A borrowed access unit of encoded video (`buffer-type=encoded`). It is valid only during the call that receives it;
+/// ``retain()`` returns an owned one.
 public struct EncodedVideoFrame: ~Copyable, ~Escapable {
     private let source: UnsafePointer<MGVideoFrame>
-    /// The codec of the bytes.
+    /// The codec.
     public let codec: VideoCodec
 
-    /// Lives as long as `source`, which is the length of the call. `nil` for a codec that no pipe takes.
+    /// Borrows `source`, which is valid for the length of the call. `nil` for a codec that no pipe accepts.
     @_lifetime(borrow source)
     init?(_ source: borrowing UnsafePointer<MGVideoFrame>) {
         guard let codec = VideoCodec(rawValue: Caps(retaining: source.pointee.caps)[0].name) else { return nil }
@@ -16,7 +16,7 @@ public struct EncodedVideoFrame: ~Copyable, ~Escapable {
         self.source = copy source
     }
 
-    /// The coded bytes: one picture, or the fields of one.
+    /// The coded bytes of one picture, or of its fields.
     public var bytes: Span<UInt8> {
         @_lifetime(borrow self)
         get {
@@ -25,44 +25,48 @@ public struct EncodedVideoFrame: ~Copyable, ~Escapable {
         }
     }
 
-    /// It can be decoded without the ones before it.
+    /// Whether the access unit can be decoded without the ones before it.
     public var isKeyframe: Bool { BufferAccess(source.pointee.buffer).isKeyframe }
-    /// Size, rate, profile, and how the bytes are packed (`stream-format`, `codec_data`).
+    /// The caps: size, frame rate, profile, and packaging of the bytes (`stream-format`, `codec_data`).
     public var caps: Caps { Caps(retaining: source.pointee.caps) }
-    /// When to show it, as a timestamp in the stream's segment. That need not begin at 0: a file with an edit list, a seek or a
-    /// live stream begins elsewhere. ``streamTime`` is the position in the medium.
+    /// The time at which to show the picture, as a timestamp in the stream's segment. The segment need not start at 0:
+    /// after a seek, in live streams, and in files with edit lists it doesn't. ``streamTime`` is the position in the
+    /// medium.
     public var presentationTimestamp: ClockTime? { source.pointee.presentationTimestamp }
-    /// The position in the medium: where a player's slider would stand. `nil` outside of the stream's segment.
+    /// The position in the medium, as a player's slider shows it; `nil` outside the stream's segment.
     public var streamTime: ClockTime? { source.pointee.streamTime }
-    /// When to decode it, where that is another time.
+    /// The time at which to decode the access unit, as a timestamp in the stream's segment; `nil` if the stream doesn't
+    /// say.
     public var decodingTimestamp: ClockTime? { source.pointee.decodingTimestamp }
-    /// How long the frame is shown; `nil` where the stream doesn't say.
+    /// How long the picture is shown; `nil` if the stream doesn't say.
     public var duration: ClockTime? { source.pointee.durationTime }
     /// The presentation timestamp as running time.
     public var runningTime: ClockTime? { source.pointee.runningTime }
-    /// Wall-clock time of capture in Unix nanoseconds, where the source said it.
+    /// The wall-clock time of capture in Unix nanoseconds; `nil` if the source doesn't provide it.
     public var captureTime: UInt64? { source.pointee.captureTime }
-    /// How far to turn the decoded picture clockwise to stand upright.
+    /// The clockwise rotation that shows the decoded picture upright, once it is flipped by ``flip``.
     public var rotation: Rotation { Rotation(rawValue: source.pointee.rotation) ?? .none }
-    /// What to flip in the decoded picture as it lies, before it is turned.
+    /// The flip to apply to the decoded picture, before its ``rotation``.
     public var flip: Flip { Flip(rawValue: source.pointee.flip) ?? .none }
-    /// Which stream it belongs to.
+    /// The ID of the stream that the access unit belongs to.
     public var streamID: String? { source.pointee.streamID }
 
-    /// Whether its pool can spare it.
+    /// Whether ``retain()`` would succeed. All buffers of a bounded pool except two can be retained at once.
     public var canRetain: Bool { BufferAccess(source.pointee.buffer).canBeKept }
 
-    /// An owned access unit on the same buffer. Throws `allocationFailed` at the limit of its pool.
+    /// Returns an owned access unit that shares the buffer, without a copy. Throws `allocationFailed` if ``canRetain``
+    /// is false.
     public func retain() throws(MediaGraphError) -> OwnedEncodedVideoFrame {
         OwnedEncodedVideoFrame(kept: try KeptFrame(source.pointee))
     }
 }
 
-/// An access unit that may be kept and sent to other tasks; its buffer is released with the last copy.
+/// An owned access unit, which may be kept and sent to other tasks. Its buffer is released with the last copy.
 public struct OwnedEncodedVideoFrame: Sendable {
     fileprivate let kept: KeptFrame
 
-    /// Maps the buffer and lends the access unit while `body` runs. Any thread, several at once.
+    /// Maps the buffer and lends the access unit to `body`. May be called on several threads at once. Throws
+    /// `processingFailed` if the buffer can't be mapped, and rethrows the error of `body`.
     public func withFrame<R>(_ body: (borrowing EncodedVideoFrame) throws -> R) throws -> R {
         let result = try BufferAccess(kept.frame.buffer).withBytes { bytes -> R? in
             var frame = kept.frame

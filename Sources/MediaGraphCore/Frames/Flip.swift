@@ -1,20 +1,23 @@
 import GStreamer
 
-/// What to flip in a frame as it lies, before it is turned by its ``Rotation``: for the mirror mode (ZEGO's
-/// `ZegoVideoFlipMode`), and because the stream's `image-orientation` tag says that the picture is flipped.
+/// How a frame must be flipped, before its ``Rotation`` is applied (ZEGO's `ZegoVideoFlipMode`).
 ///
-/// The mirror mode's travels with the frame as a `GstMeta`; no node flips for that. `apply-rotation` undoes the tag's.
+/// There are two reasons for a flip: the mirror mode, and a stream whose `image-orientation` tag says that the picture
+/// is flipped. The mirror mode's flip travels with the frame as a `GstMeta`, and no node applies it. The tag's flip is
+/// undone by `apply-rotation`.
 public enum Flip: Int32, PropertyEnum {
+    /// Not at all.
     case none = 0
-    /// Left and right change places.
+    /// Horizontally: left and right change places.
     case x
-    /// Top and bottom change places.
+    /// Vertically: top and bottom change places.
     case y
+    /// Horizontally and vertically.
     case xy
 
     /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphFlip"
-    /// What the value means, for `inspect`.
+    /// The value's description in `mediagraph inspect`.
     public var blurb: String {
         switch self {
         case .none: "Nothing"
@@ -26,14 +29,14 @@ public enum Flip: Int32, PropertyEnum {
 
     package static let meta = IntegerMeta(name: "MediaGraphFlipMeta")
 
-    /// What the buffer carries; a buffer without the meta is as it should be.
+    /// The mirror mode's flip on a buffer; `none` for a buffer without the meta.
     package init(of buffer: BufferAccess) { self = Self.meta.value(of: buffer).flatMap(Flip.init(rawValue:)) ?? .none }
 
-    /// Each bit is a direction: what is flipped twice is as it was.
+    /// Combines two flips. Each bit is an axis, so two flips along the same axis cancel out.
     @inlinable
     package static func ^ (a: Flip, b: Flip) -> Flip { Flip(rawValue: a.rawValue ^ b.rawValue) ?? .none }
 
-    /// The same flip of the picture once that has been made upright, and the other way round.
+    /// Converts a flip of the frame in memory to the same flip of the upright picture, or back.
     package func turned(by orientation: VideoOrientation) -> Flip {
         guard orientation.swapsSides else { return self }
         return switch self {

@@ -1,55 +1,58 @@
 import CMediaGraphABI
 import GStreamer
 
-/// A borrowed frame in the memory that it came in (`buffer-type=native`): DMABuf, GL, or plain. The counterpart of Zoom's
-/// and ZEGO's `CVPixelBuffer`. Valid only inside the call; `retain()` gives an owned one.
+/// A borrowed frame in the stream's own memory (`buffer-type=native`): DMABuf, GL, or system memory. The counterpart of
+/// Zoom's and ZEGO's `CVPixelBuffer`. It is valid only during the call that receives it; ``retain()`` returns an owned
+/// one.
 public struct NativeVideoFrame: ~Copyable, ~Escapable {
     private let source: UnsafePointer<MGVideoFrame>
 
-    /// Lives as long as `source`, which is the length of the call.
+    /// Borrows `source`, which is valid for the length of the call.
     @_lifetime(borrow source)
     init(_ source: borrowing UnsafePointer<MGVideoFrame>) { self.source = copy source }
 
-    /// Format, size and caps features, such as `video/x-raw(memory:DMABuf), format=NV12`.
+    /// The caps: format, size and caps features, such as `video/x-raw(memory:DMABuf), format=NV12`.
     public var caps: Caps { Caps(retaining: source.pointee.caps) }
-    /// The kinds of memory that it is made of, such as "dmabuf", "GLMemory" or "SystemMemory".
+    /// The types of the buffer's memories, such as "dmabuf", "GLMemory" or "SystemMemory".
     public var memoryTypes: [String] { BufferAccess(source.pointee.buffer).memoryTypes }
-    /// How far to turn it clockwise to stand upright.
+    /// The clockwise rotation that shows the frame upright, once it is flipped by ``flip``.
     public var rotation: Rotation { Rotation(rawValue: source.pointee.rotation) ?? .none }
-    /// What to flip in it as it lies, before it is turned.
+    /// The flip to apply to the frame, before its ``rotation``.
     public var flip: Flip { Flip(rawValue: source.pointee.flip) ?? .none }
-    /// When to show it, as a timestamp in the stream's segment. That need not begin at 0: a file with an edit list, a seek or a
-    /// live stream begins elsewhere. ``streamTime`` is the position in the medium.
+    /// The time at which to show the frame, as a timestamp in the stream's segment. The segment need not start at 0:
+    /// after a seek, in live streams, and in files with edit lists it doesn't. ``streamTime`` is the position in the
+    /// medium.
     public var presentationTimestamp: ClockTime? { source.pointee.presentationTimestamp }
-    /// The position in the medium: where a player's slider would stand. `nil` outside of the stream's segment.
+    /// The position in the medium, as a player's slider shows it; `nil` outside the stream's segment.
     public var streamTime: ClockTime? { source.pointee.streamTime }
     /// The presentation timestamp as running time.
     public var runningTime: ClockTime? { source.pointee.runningTime }
-    /// Wall-clock time of capture in Unix nanoseconds, where the source said it.
+    /// The wall-clock time of capture in Unix nanoseconds; `nil` if the source doesn't provide it.
     public var captureTime: UInt64? { source.pointee.captureTime }
-    /// Which stream it belongs to.
+    /// The ID of the stream that the frame belongs to.
     public var streamID: String? { source.pointee.streamID }
 
-    /// The `GstBuffer *` itself, for the libraries that know its memory (gstreamer-allocators, gstreamer-gl). It is shared:
-    /// don't write to it, and keep it no longer than the call.
+    /// Calls `body` with the `GstBuffer *`, for libraries that understand its memory (gstreamer-allocators,
+    /// gstreamer-gl). The buffer is shared: don't write to it, and don't use it after the call.
     public func withUnsafeBuffer<R>(_ body: (UnsafeMutableRawPointer) throws -> R) rethrows -> R {
         try body(UnsafeMutableRawPointer(source.pointee.buffer))
     }
 
-    /// Whether its pool can spare it.
+    /// Whether ``retain()`` would succeed. All buffers of a bounded pool except two can be retained at once.
     public var canRetain: Bool { BufferAccess(source.pointee.buffer).canBeKept }
 
-    /// An owned frame on the same buffer. Throws `allocationFailed` at the limit of its pool.
+    /// Returns an owned frame that shares the buffer, without a copy. Throws `allocationFailed` if ``canRetain`` is
+    /// false.
     public func retain() throws(MediaGraphError) -> OwnedNativeVideoFrame {
         OwnedNativeVideoFrame(kept: try KeptFrame(source.pointee))
     }
 }
 
-/// A native frame that may be kept and sent to other tasks; its buffer is released with the last copy.
+/// An owned native frame, which may be kept and sent to other tasks. Its buffer is released with the last copy.
 public struct OwnedNativeVideoFrame: Sendable {
     fileprivate let kept: KeptFrame
 
-    /// Lends the frame while `body` runs. Any thread, several at once.
+    /// Lends the frame to `body`. May be called on several threads at once.
     public func withFrame<R>(_ body: (borrowing NativeVideoFrame) throws -> R) rethrows -> R {
         try withUnsafePointer(to: kept.frame) { try body(NativeVideoFrame($0)) }
     }

@@ -2,46 +2,46 @@ import CGStreamer
 import CMediaGraphABI
 import GStreamer
 
-/// An owned video frame (`memory-mode=heap`): holds a reference on the stream's buffer, released once, with the last copy
-/// of the reference. It may be kept and sent to other tasks, and stays valid after the graph has ended.
+/// An owned video frame (`memory-mode=heap`). It may be kept and sent to other tasks, and stays valid after the graph
+/// has ended. The frame holds a reference to the stream's buffer, which its deinitializer releases.
 ///
-/// Keeping many keeps the source's buffers from being used again: let them go.
+/// Release frames soon: the source can't reuse their buffers meanwhile.
 public final class OwnedVideoFrame: Sendable {
     private let buffer: KeptBuffer
     private let caps: Caps
     private let stream: StreamStart?
-    /// Format, size, strides and colours, as the caps say.
+    /// The format that the caps describe: pixel format, size, strides and colorimetry.
     public let info: VideoInfo
     /// The pixel format.
     public let format: VideoFormat
-    /// How far to turn the frame, clockwise, to show it upright.
+    /// The clockwise rotation that shows the frame upright, once it is flipped by ``flip``.
     public let rotation: Rotation
-    /// What to flip in it as it lies, before it is turned.
+    /// The flip to apply to the frame, before its ``rotation``.
     public let flip: Flip
     private let mirror: Flip
-    /// When to show it, as a timestamp in the stream's segment, which need not begin at 0.
+    /// The time at which to show the frame, as a timestamp in the stream's segment, which need not start at 0.
     public let presentationTimestamp: ClockTime?
-    /// The position in the medium: where a player's slider would stand.
+    /// The position in the medium, as a player's slider shows it; `nil` outside the stream's segment.
     public var streamTime: ClockTime? { segment?.streamTime(of: presentationTimestamp) }
     private let segment: Segment?
-    /// When to show it, as running time of the graph.
+    /// The presentation timestamp as running time.
     public let runningTime: ClockTime?
-    /// Unix nanoseconds.
+    /// The wall-clock time of capture in Unix nanoseconds; `nil` if the source doesn't provide it.
     public let captureTime: UInt64?
 
-    /// Width in pixels, as the frame lies in memory.
+    /// Width in pixels, before rotation.
     public var width: Int { info.width }
-    /// Height in pixels, as the frame lies in memory.
+    /// Height in pixels, before rotation.
     public var height: Int { info.height }
-    /// Which stream it belongs to.
+    /// The ID of the stream that the frame belongs to.
     public var streamID: String? { stream?.id }
-    /// Which of a user's two channels it comes by, in a session.
+    /// The user's camera channel that the frame comes from, in a session; `nil` if it isn't from a user's camera.
     public var publishChannel: PublishChannel? { streamID.flatMap { PublishChannel(streamID: $0) } }
 
-    /// Throws at the limit of the buffer's pool.
+    /// Throws `allocationFailed` if the buffer's pool can't spare another buffer.
     convenience init(retaining frame: MGVideoFrame) throws(MediaGraphError) {
         if frame.isEdited {
-            // It goes on changing: what is kept of it is a copy.
+            // The pixels may still change, so they are copied.
             self.init(frame, KeptBuffer(copying: BufferAccess(frame.buffer)))
         } else {
             guard let buffer = KeptBuffer(keeping: BufferAccess(frame.buffer)) else { throw .poolLimit }
@@ -49,7 +49,7 @@ public final class OwnedVideoFrame: Sendable {
         }
     }
 
-    /// At the limit of the buffer's pool, a copy.
+    /// Retains the buffer, or copies it if its pool can't spare another one.
     package convenience init(retainingOrCopying frame: MGVideoFrame) {
         if let buffer = KeptBuffer(keeping: BufferAccess(frame.buffer)) {
             self.init(frame, buffer)
@@ -73,7 +73,8 @@ public final class OwnedVideoFrame: Sendable {
         captureTime = frame.capture_time == 0 ? nil : frame.capture_time
     }
 
-    /// Maps the buffer for reading while `body` runs. Any thread, several at once.
+    /// Maps the buffer for reading while `body` runs. May be called on several threads at once. Throws
+    /// `processingFailed` if the buffer can't be mapped, and rethrows the error of `body`.
     public func withFrame<R>(_ body: (borrowing VideoFrame) throws -> R) throws -> R {
         let result = try buffer.access.withVideoFrame(info, .read) { mapped in
             var source = MGVideoFrame(
@@ -100,11 +101,11 @@ public final class OwnedVideoFrame: Sendable {
         return result
     }
 
-    /// The frame's bytes, plane after plane, without padding.
+    /// Returns a copy of the frame's bytes, plane after plane, without padding.
     public func packedBytes() throws -> [UInt8] { try withFrame { $0.packedBytes } }
 }
 
 extension MGVideoFrame {
-    /// Mapped for writing: a frame that a processor has.
+    /// Whether the frame is mapped for writing, because a processor may edit it.
     var isEdited: Bool { mapped.pointee.map.0.flags.rawValue & GST_MAP_WRITE.rawValue != 0 }
 }

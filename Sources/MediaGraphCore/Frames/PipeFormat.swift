@@ -1,13 +1,21 @@
 import GStreamer
 
-/// The `format` property of a pipe: one format, a series of which the pipe gives the usual one, or the handler's choice.
+/// The `format` property of a pipe: a format, a series of formats (`yuv`, `rgb`), or the handler's choice (`auto`).
 public enum PipeFormat: Int32, PropertyEnum {
-    case auto, i420, nv12, nv21, i422, bgra, rgba, argb, abgr, rgb24, bgr24, a420, yuv, rgb
+    /// The handler's first format, or I420 if the handler accepts all.
+    case auto
+    /// Exactly this format.
+    case i420, nv12, nv21, i422, bgra, rgba, argb, abgr, rgb24, bgr24, a420
+    /// The usual YUV format, I420.
+    case yuv
+    /// The usual RGB format, BGRA.
+    case rgb
 
     /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphPixelFormat"
 
-    /// What the pipe delivers; `nil` leaves it to the handler, or else it is I420.
+    /// The format that the pipe delivers; `nil` for the handler's first format, or I420 if the handler accepts all
+    /// formats.
     public var format: VideoFormat? {
         switch self {
         case .auto: nil
@@ -38,13 +46,13 @@ public enum PipeFormat: Int32, PropertyEnum {
         }
     }
 
-    /// What the value means, for `inspect`.
+    /// The value's description in `mediagraph inspect`.
     public var blurb: String {
         switch self {
-        case .auto: "The first of the handler's formats, or I420 where it takes all, whatever comes in"
-        case .yuv: "The YUV series: I420"
-        case .rgb: "The RGB series: BGRA"
-        case .a420: "A420 in caps; frames that come without alpha are I420"
+        case .auto: "The first of the handler's formats, or I420 if it accepts all, whatever the input"
+        case .yuv: "The usual YUV format, I420"
+        case .rgb: "The usual RGB format, BGRA"
+        case .a420: "A420 in caps; frames without alpha are delivered as I420"
         default: "\(format?.gstreamerName ?? "") in caps"
         }
     }

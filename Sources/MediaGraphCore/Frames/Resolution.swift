@@ -1,21 +1,22 @@
 import GStreamer
 
-/// How large a pipe delivers frames: at most this height, before rotation.
+/// The greatest height at which a pipe delivers frames, before rotation. Larger frames are scaled down.
 ///
-/// Behind a session the session scales, once for all pipes of the process that want the same height, and a pipe has nothing
-/// left to do. Of several pipes behind one `tee` the most demanding counts; a stock sink among them, or a handler on the
-/// way, gets the stream as it is.
+/// In a session, the session scales, once for all pipes of the process that want the same height. Behind a `tee`, the
+/// largest resolution of all branches counts. If one of the branches ends in a stock sink, or a handler sees the frames
+/// before the pipe, the stream arrives at its native size, and the pipe itself scales.
 public struct Resolution: Sendable, Hashable, RawRepresentable {
-    /// The number of lines; 0 is the stream's own.
+    /// The number of lines; 0 stands for the stream's native height.
     public let rawValue: Int32
 
-    /// `nil` for less than 0 and for more lines than raw video can have.
+    /// Creates a resolution from a number of lines, or from 0 for ``native``; `nil` if the number is negative or above
+    /// 32767.
     public init?(rawValue: Int32) {
         guard (0...Self.maximumHeight).contains(rawValue) else { return nil }
         self.rawValue = rawValue
     }
 
-    /// At most so many lines, from 1 to 32767; `nil` for another number.
+    /// Creates a resolution of at most `height` lines; `nil` if the number isn't from 1 to 32767.
     public init?(height: Int) {
         guard height > 0, let height = Int32(exactly: height) else { return nil }
         self.init(rawValue: height)
@@ -25,7 +26,7 @@ public struct Resolution: Sendable, Hashable, RawRepresentable {
 
     private init(lines: Int32) { rawValue = lines }
 
-    /// As the stream is.
+    /// The stream's native height.
     public static let native = Resolution(lines: 0)
     /// 90 lines.
     public static let p90 = Resolution(lines: 90)
@@ -40,7 +41,8 @@ public struct Resolution: Sendable, Hashable, RawRepresentable {
     /// 1080 lines.
     public static let p1080 = Resolution(lines: 1080)
 
-    /// From a description: `native`, or a number of lines as in `480p`.
+    /// Reads a resolution as descriptions write it: `native`, or a number of lines such as `480p`; `nil` for other
+    /// text.
     public init?(text: String) {
         if text == Self.native.text {
             self = .native
@@ -53,7 +55,7 @@ public struct Resolution: Sendable, Hashable, RawRepresentable {
     package static let expected =
         "native, 90p, 180p, 360p, 720p, 1080p, or another number of lines from 1p to 32767p, such as 480p"
 
-    /// From what crosses between copies of the code; throws where it is none.
+    /// Reads a number from another copy of the code. Throws `invalidParameter` if it isn't a valid resolution.
     package init(checking number: Int32) throws(MediaGraphError) {
         guard let resolution = Resolution(rawValue: number) else {
             throw .invalidParameter(.init("resolution", expected: Self.expected, actual: "\(number)"))
@@ -61,20 +63,20 @@ public struct Resolution: Sendable, Hashable, RawRepresentable {
         self = resolution
     }
 
-    /// The size that a frame of `info` gets: the aspect is kept, pixels become square, nothing is enlarged, and the width
-    /// is the nearest to the true one (odd is legal).
+    /// Returns the size to which a frame is scaled. The aspect ratio is kept, pixels become square, and nothing is
+    /// enlarged. The width is rounded to the nearest integer; odd widths are allowed.
     public func size(for info: VideoInfo) -> (width: Int, height: Int) {
         guard self != .native else { return (info.width, info.height) }
         var aspect = info.pixelAspectRatio
         if aspect.value <= 0 { aspect = Fraction(1, 1) }
-        // Wide pixels are made square by fewer lines, not by more columns: that would enlarge. Rounded down for the same
-        // reason: a part of a line is columns in a wide picture.
+        // Pixels wider than high become square by removing lines: adding columns would enlarge the picture. The number
+        // of lines is rounded down for the same reason: in a wide picture, part of a line corresponds to whole columns.
         let tallestWithinWidth = info.height * Int(aspect.denominator) / Int(aspect.numerator)
         let height = max(1, min(Int(rawValue), info.height, tallestWithinWidth))
-        // One division, so that what is half a column is seen to be that.
+        // A single division, so that exact halves stay exact and are rounded correctly.
         let width =
             Double(height * info.width) * Double(aspect.numerator) / (Double(info.height) * Double(aspect.denominator))
-        // A single line is wide enough as the stream has it.
+        // At a height of one line, the aspect ratio could ask for more columns than the stream has.
         return (min(max(1, Int(width.rounded())), info.width), height)
     }
 }
@@ -82,6 +84,6 @@ public struct Resolution: Sendable, Hashable, RawRepresentable {
 extension Resolution: PropertyString {
     /// The error message for text that isn't a valid resolution.
     public static var conversionFailure: String { "expected \(expected)" }
-    /// As descriptions write it: `native`, or the lines and `p`, as in `360p`.
+    /// The resolution as descriptions write it: `native`, or the number of lines and `p`, as in `360p`.
     public var text: String { self == .native ? "native" : "\(rawValue)p" }
 }

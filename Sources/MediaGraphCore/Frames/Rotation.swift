@@ -1,17 +1,21 @@
 import GStreamer
 
-/// How far a frame must be turned clockwise to stand upright, after its ``Flip``. It travels with the frame as a `GstMeta`;
-/// frames without one have what the stream's `image-orientation` tag says.
+/// The clockwise rotation that shows a frame upright, once it is flipped by its ``Flip``. It travels with the frame as
+/// a `GstMeta`; frames without the meta have the rotation of the stream's `image-orientation` tag.
 public enum Rotation: Int32, Sendable, CaseIterable, Hashable {
+    /// The frame is upright.
     case none = 0
+    /// 90 degrees clockwise.
     case clockwise90 = 90
+    /// 180 degrees.
     case clockwise180 = 180
+    /// 270 degrees clockwise.
     case clockwise270 = 270
 
-    /// Its value is a `VideoOrientation.code`.
+    /// The meta; its value is a `VideoOrientation.code`.
     package static let meta = IntegerMeta(name: "MediaGraphRotationMeta")
 
-    /// What the buffer itself says; one that says nothing is upright.
+    /// The rotation in the buffer's meta; `none` if it has no meta.
     package init(of buffer: BufferAccess) { self = VideoOrientation(of: buffer)?.rotation ?? .none }
 }
 
@@ -20,25 +24,25 @@ extension VideoOrientation {
 
     init(_ rotation: Rotation) { self.init(quarterTurns: rotation.rawValue / 90) }
 
-    /// What the buffer itself says; `nil` where it says nothing.
+    /// The orientation in the buffer's meta; `nil` if it has no meta.
     @usableFromInline package init?(of buffer: BufferAccess) {
         guard let code = Rotation.meta.value(of: buffer) else { return nil }
         self.init(code: code)
     }
 
-    /// Says it on the buffer, which must be writable.
+    /// Writes the orientation to the buffer's meta. The buffer must be writable.
     package func mark(_ buffer: BufferAccess) { Rotation.meta.set(code, on: buffer) }
 
-    /// What is to be flipped in the frame as it lies, beside what the mirror mode asks for.
+    /// The flip that makes the picture upright, without the flip that the mirror mode asks for.
     @inlinable package var flip: Flip { isFlipped ? .x : .none }
 }
 
 extension TaggedOrientation {
-    /// The orientation of a frame: its own, or else the tag's.
+    /// Returns the orientation of a frame: from its meta, or otherwise from the stream's tag.
     @inlinable @inline(__always)
     package func orientation(of buffer: BufferAccess) -> VideoOrientation {
         guard let own = VideoOrientation(of: buffer) else { return pending }
-        // What was turned by the tag was turned with its meta on it.
+        // A frame that was turned to undo the tag still carries its meta unchanged.
         return applied == .upright ? own : applied.inverse.followed(by: own)
     }
 }

@@ -2,7 +2,8 @@ import CMediaGraphABI
 import GStreamer
 
 extension BufferAccess {
-    /// Lends the buffer as a frame, for code that has a handler to call and no node around it. `info` says how it lies.
+    /// Lends the buffer to `body` as a frame, for code that calls a handler without a node. `info` describes the
+    /// buffer's layout.
     package func withFrame<R>(
         _ info: VideoInfo, timestamp: ClockTime?, captureTime: UInt64?, rotation: Rotation,
         _ body: (inout VideoFrame) throws -> R

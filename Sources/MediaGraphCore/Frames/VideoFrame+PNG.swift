@@ -1,12 +1,13 @@
 import GStreamer
 
 extension VideoFrame {
-    /// The frame as a PNG file. Pixels that aren't square stay so; alpha is kept.
+    /// Returns the frame as a PNG file. Alpha is kept, and so are pixels that aren't square.
     ///
-    /// - Parameter isUpright: Whether the picture is made upright, as its rotation and its stream's tag say; otherwise the
-    ///   pixels are as they lie. The mirror mode's flip isn't applied.
+    /// Blocks while the frame is compressed, about 50 ms at 720p. Throws `unsupported` if the element `pngenc` is
+    /// missing.
     ///
-    /// Blocks while it is compressed, some 50 ms at 720p. Throws `unsupported` without the element pngenc.
+    /// - Parameter isUpright: Whether to turn the picture upright, by its rotation and its stream's tag; otherwise the
+    ///   pixels are as in memory. The mirror mode's flip isn't applied in either case.
     public func png(isUpright: Bool = false) throws(MediaGraphError) -> [UInt8] {
         do { return try PNGEncoder.encode(mapped, isUpright ? orientation : .upright) } catch {
             throw MediaGraphError(error)
@@ -15,8 +16,8 @@ extension VideoFrame {
 }
 
 extension OwnedVideoFrame {
-    /// The frame as a PNG file, as ``VideoFrame/png(isUpright:)`` makes it. Blocks while it is compressed, some 50 ms at 720p:
-    /// on a thread that may.
+    /// Returns the frame as a PNG file, as ``VideoFrame/png(isUpright:)`` does. Blocks while the frame is compressed,
+    /// about 50 ms at 720p; call it on a thread that may block.
     public func png(isUpright: Bool = false) throws -> [UInt8] { try withFrame { try $0.png(isUpright: isUpright) } }
 }
 
@@ -27,7 +28,8 @@ extension MediaGraphError {
             ? .unsupported(.init("PNG", actual: "\(error)")) : .processingFailed(.init("PNG", actual: "\(error)"))
     }
 
-    /// For handlers that will write PNG: better at the start than at the first picture.
+    /// Throws if PNG files can't be written. Handlers that write PNG call it at the start, to fail before the first
+    /// picture.
     package static func checkPNGEncoder() throws(MediaGraphError) {
         do { try PNGEncoder.check() } catch { throw MediaGraphError(error) }
     }

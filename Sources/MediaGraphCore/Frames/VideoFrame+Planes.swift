@@ -1,8 +1,9 @@
 import GStreamer
 
-/// Several planes at once, for what reads one and writes another, or writes both: luma and chroma of NV12, colours and alpha.
+/// Access to several planes at once, such as luma and chroma of NV12, or color and alpha.
 extension VideoFrame {
-    /// Two planes for editing, for the length of `body`. Throws when the format has none such, or when both are the same.
+    /// Lends two planes to `body` for editing. Throws `invalidParameter` if the format lacks one of them, or if both
+    /// are the same.
     ///
     /// ```swift
     /// try frame.withMutablePlanes(.y, .uv) { luma, chroma in … }
@@ -12,7 +13,7 @@ extension VideoFrame {
         _ body: (inout MutableVideoPlane, inout MutableVideoPlane) throws -> R
     ) throws -> R {
         try requireDistinct(first, second)
-        // Planes of a frame don't overlap, so each may have a view of the frame to itself.
+        // The planes of a frame don't overlap, so each may have its own view of the frame.
         var firstView = MappedVideoFrame(mapped.frame)
         var secondView = MappedVideoFrame(mapped.frame)
         var firstPlane = try mutablePlane(first, in: &firstView)
@@ -20,7 +21,8 @@ extension VideoFrame {
         return try body(&firstPlane, &secondPlane)
     }
 
-    /// The same with three: y, u and v.
+    /// Lends three planes to `body` for editing, such as y, u and v. Throws `invalidParameter` if the format lacks one
+    /// of them, or if two are the same.
     public mutating func withMutablePlanes<R>(
         _ first: VideoFormat.Plane, _ second: VideoFormat.Plane, _ third: VideoFormat.Plane,
         _ body: (inout MutableVideoPlane, inout MutableVideoPlane, inout MutableVideoPlane) throws -> R
@@ -34,7 +36,7 @@ extension VideoFrame {
         }
     }
 
-    /// One plane could be written through two names otherwise.
+    /// Throws if both planes are the same: it could otherwise be written through two names.
     private func requireDistinct(_ a: VideoFormat.Plane, _ b: VideoFormat.Plane) throws(MediaGraphError) {
         guard a == b else { return }
         throw .invalidParameter(

@@ -1,17 +1,18 @@
 import CMediaGraphABI
 import GStreamer
 
-/// A borrowed video frame (`memory-mode=stack`): its planes lie in GStreamer's own buffer, and it is valid only inside
-/// the call that got it. The compiler refuses to let it escape, be stored, or cross threads; `retain()` gives an owned one.
+/// A borrowed video frame (`memory-mode=stack`), whose planes are in GStreamer's own buffer. It is valid only during
+/// the call that receives it: the compiler doesn't let it escape, be stored, or cross threads. ``retain()`` returns an
+/// owned frame.
 ///
-/// As `inout` (in a `VideoProcessor`) its planes can be edited in place; as `borrowing` it can only be read.
+/// An `inout` frame (in a ``VideoProcessor``) can be edited in place; a `borrowing` one can only be read.
 public struct VideoFrame: ~Copyable, ~Escapable {
     @usableFromInline package var mapped: MappedVideoFrame
     @usableFromInline let source: UnsafePointer<MGVideoFrame>
-    /// The pixel format, from the caps of this very frame.
+    /// The pixel format, from this frame's own caps.
     public let format: VideoFormat
 
-    /// Lives as long as `source`, which is the length of the call.
+    /// Borrows `source`, which is valid for the length of the call. `nil` for a pixel format that nodes don't carry.
     @_lifetime(borrow source)
     init?(_ source: borrowing UnsafePointer<MGVideoFrame>) {
         guard let format = VideoFormat(source.pointee.mapped.pointee.info.finfo.pointee.format) else { return nil }
@@ -20,46 +21,48 @@ public struct VideoFrame: ~Copyable, ~Escapable {
         self.format = format
     }
 
-    /// Pixels in a row, before rotation.
+    /// Width in pixels, before rotation.
     @inlinable public var width: Int { mapped.width }
-    /// Rows, before rotation.
+    /// Height in pixels, before rotation.
     @inlinable public var height: Int { mapped.height }
-    /// How far to turn it clockwise to stand upright, once it is flipped as `flip` says.
+    /// The clockwise rotation that shows the frame upright, once it is flipped by ``flip``.
     @inlinable public var rotation: Rotation { Rotation(rawValue: source.pointee.rotation) ?? .none }
-    /// What to flip in it as it lies: for the mirror mode, and where the stream's tag says that the picture is flipped.
+    /// The flip to apply to the frame before its ``rotation``, because of the mirror mode or the stream's tag.
     public var flip: Flip { Flip(rawValue: source.pointee.flip) ?? .none }
-    /// How the picture lies, without what the mirror mode asks for.
+    /// The orientation of the picture in memory, without the flip that the mirror mode asks for.
     package var orientation: VideoOrientation { source.pointee.orientation }
-    /// Which stream it belongs to: a remote user's has an ID of its own.
+    /// The ID of the stream that the frame belongs to. Each remote user's stream has its own ID.
     public var streamID: String? { source.pointee.streamID }
-    /// Which of a user's two channels it comes by, in a session; `nil` for what is no user's camera.
+    /// The user's camera channel that the frame comes from, in a session; `nil` if it isn't from a user's camera.
     public var publishChannel: PublishChannel? { streamID.flatMap { PublishChannel(streamID: $0) } }
-    /// Everything that its caps say: colorimetry, rate, pixel aspect ratio, interlacing.
+    /// The format that the caps describe: pixel format, size, colorimetry, frame rate, pixel aspect ratio, interlacing.
     public var info: VideoInfo { mapped.info }
-    /// Full or limited range, from the caps.
+    /// The color range, full or limited, from the caps.
     public var colorRange: Colorimetry.Range { mapped.info.colorimetry.range }
-    /// The RGB/YUV matrix, from the caps.
+    /// The matrix that converts between RGB and YUV, from the caps.
     public var colorMatrix: Colorimetry.Matrix { mapped.info.colorimetry.matrix }
-    /// The lines of two moments are woven into this frame.
+    /// Whether the frame interleaves two fields, captured at different times.
     public var isInterlaced: Bool { mapped.isInterlaced }
-    /// When to show it, as a timestamp in the stream's segment. That need not begin at 0: a file with an edit list, a seek or a
-    /// live stream begins elsewhere. ``streamTime`` is the position in the medium.
+    /// The time at which to show the frame, as a timestamp in the stream's segment. The segment need not start at 0:
+    /// after a seek, in live streams, and in files with edit lists it doesn't. ``streamTime`` is the position in the
+    /// medium.
     @inlinable public var presentationTimestamp: ClockTime? {
         ClockTime(raw: GstClockTime(source.pointee.presentation_timestamp))
     }
-    /// The position in the medium: where a player's slider would stand. `nil` outside of the stream's segment.
+    /// The position in the medium, as a player's slider shows it; `nil` outside the stream's segment.
     public var streamTime: ClockTime? { source.pointee.streamTime }
-    /// The presentation timestamp as running time: what A/V is synchronised by.
+    /// The presentation timestamp as running time, by which audio and video are synchronized.
     @inlinable public var runningTime: ClockTime? { ClockTime(raw: GstClockTime(source.pointee.running_time)) }
-    /// Wall-clock time of capture in Unix nanoseconds, where the source said it.
+    /// The wall-clock time of capture in Unix nanoseconds; `nil` if the source doesn't provide it.
     @inlinable public var captureTime: UInt64? { source.pointee.capture_time == 0 ? nil : source.pointee.capture_time }
-    /// Bytes of the frame with no padding anywhere.
+    /// The size of the frame in bytes, without padding.
     public var packedLength: Int { format.packedLength(width: width, height: height) }
 
     @usableFromInline @inline(never)
     func noPlane(_ plane: VideoFormat.Plane) -> MediaGraphError {
-        .invalidParameter(
-            .init("plane \(plane.rawValue)", expected: "a plane of \(format.gstreamerName)", actual: plane.rawValue))
+        let planes = format.planes.map(\.rawValue).joined(separator: ", ")
+        return .invalidParameter(
+            .init("plane", expected: "one of \(planes) in \(format.gstreamerName) frames", actual: plane.rawValue))
     }
 
     @inlinable @inline(__always)
@@ -69,7 +72,7 @@ public struct VideoFrame: ~Copyable, ~Escapable {
         return (index, size.width, size.height)
     }
 
-    /// A plane for reading. Throws when the format has none such.
+    /// Returns a plane for reading. Throws `invalidParameter` if the format doesn't have it.
     @_lifetime(borrow self)
     @inlinable
     public func plane(_ plane: VideoFormat.Plane) throws(MediaGraphError) -> VideoPlane {
@@ -80,8 +83,8 @@ public struct VideoFrame: ~Copyable, ~Escapable {
             height: height, stride: mapped.stride(plane: index), pixelStride: pixelStride)
     }
 
-    /// The alpha plane, one byte a pixel, of exactly `width`×`height`; `nil` in formats without one (in packed formats alpha
-    /// is a component of each pixel).
+    /// The alpha plane, of exactly `width`×`height` pixels with one byte each; `nil` if the format has none. In packed
+    /// formats, alpha is a component of each pixel.
     public var alpha: VideoPlane? {
         @_lifetime(borrow self)
         borrowing get {
@@ -90,7 +93,8 @@ public struct VideoFrame: ~Copyable, ~Escapable {
         }
     }
 
-    /// A plane for editing, one at a time; `withMutablePlanes` gives several. Throws when the format has none such.
+    /// Returns a plane for editing. Throws `invalidParameter` if the format doesn't have it. To edit several planes at
+    /// once, use ``withMutablePlanes(_:_:_:)``.
     @_lifetime(&self)
     @inlinable
     public mutating func mutablePlane(_ plane: VideoFormat.Plane) throws(MediaGraphError) -> MutableVideoPlane {
@@ -102,17 +106,18 @@ public struct VideoFrame: ~Copyable, ~Escapable {
             height: height, stride: stride, pixelStride: pixelStride)
     }
 
-    /// An owned frame on the same buffer: nothing is copied. Keep it, or send it to another task. In a `VideoProcessor`,
-    /// where the frame goes on changing, it is a copy as it is now.
+    /// Returns an owned frame that shares the buffer, without a copy. You may keep it, or send it to another task. In a
+    /// ``VideoProcessor``, whose frame may still change, it is a copy of the current pixels.
     ///
-    /// Throws `allocationFailed` when ``canRetain`` is false; the stream goes on.
+    /// Throws `allocationFailed` if ``canRetain`` is false; the stream continues.
     public func retain() throws(MediaGraphError) -> OwnedVideoFrame { try OwnedVideoFrame(retaining: source.pointee) }
 
-    /// Whether the frame's pool can spare its buffer: of a pool with a bound (a camera's, say) all buffers but two can be
-    /// kept at once.
+    /// Whether ``retain()`` would succeed. All buffers of a bounded pool (a camera's, for example) except two can be
+    /// retained at once.
     public var canRetain: Bool { source.pointee.isEdited || BufferAccess(source.pointee.buffer).canBeKept }
 
-    /// The frame's bytes, plane after plane, without padding: what FFmpeg calls rawvideo.
+    /// Calls `body` with each row's pixels, plane after plane, without padding. In sequence, they are FFmpeg's rawvideo
+    /// format.
     public func withPackedRows(_ body: (Span<UInt8>) throws -> Void) throws {
         for plane in format.planes {
             let plane = try self.plane(plane)
@@ -120,7 +125,7 @@ public struct VideoFrame: ~Copyable, ~Escapable {
         }
     }
 
-    /// The packed bytes as an array.
+    /// A copy of the frame's bytes, plane after plane, without padding.
     public var packedBytes: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(packedLength)

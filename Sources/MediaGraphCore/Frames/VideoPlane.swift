@@ -1,6 +1,6 @@
 import GStreamer
 
-/// One plane of a borrowed frame, for reading. It lives no longer than the frame.
+/// One plane of a borrowed frame, for reading. It is valid as long as the frame.
 public struct VideoPlane: ~Escapable {
     /// All bytes from the first pixel to the last, padding between rows included.
     public let bytes: Span<UInt8>

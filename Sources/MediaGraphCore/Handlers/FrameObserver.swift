@@ -1,16 +1,17 @@
 import GStreamer
 import Synchronization
 
-/// What a frame observer wants its frames to be (Agora's getVideoFormatPreference, getRotationApplied, getMirrorApplied).
+/// How a frame observer wants its frames (Agora's getVideoFormatPreference, getRotationApplied, getMirrorApplied).
 public struct FramePreference: Sendable, Hashable {
-    /// One of the eleven that the nodes carry.
+    /// The pixel format of the frames.
     public var format: VideoFormat
-    /// Frames are turned upright first, by the rotation that travels with each; they then say `Rotation.none`.
+    /// Whether frames are turned upright first, by the rotation that travels with them. Their rotation is then
+    /// `Rotation.none`.
     public var appliesRotation: Bool
-    /// Frames are mirrored first, left to right as they stand upright.
+    /// Whether frames are mirrored first, so that left and right of the upright picture change places.
     public var appliesMirror: Bool
 
-    /// I420, neither rotated nor mirrored, unless told otherwise.
+    /// Creates a preference; by default for I420 frames that are neither rotated nor mirrored.
     public init(format: VideoFormat = .i420, appliesRotation: Bool = false, appliesMirror: Bool = false) {
         self.format = format
         self.appliesRotation = appliesRotation
@@ -18,45 +19,47 @@ public struct FramePreference: Sendable, Hashable {
     }
 }
 
-/// What every observer of frames has, whether it may write to them or not.
+/// The common requirements of ``FrameObserver`` and ``FrameEditor``.
 ///
-/// All calls come one at a time. `preference` is asked for once, before the first frame, and again before the next frame once
-/// the observer has called ``ObserverRegistration/preferenceChanged()``; new caps and new runs are no reason to ask.
-public protocol ObservesFrames: SendableMetatype {
-    /// The default is I420, neither turned nor mirrored.
+/// All calls are made one at a time. `preference` is read once, before the first frame, and again before the next frame
+/// after the observer has called ``ObserverRegistration/preferenceChanged()``. New caps and new runs don't read it
+/// again.
+public protocol FrameObserving: SendableMetatype {
+    /// How the observer wants its frames. The default is I420, neither rotated nor mirrored.
     var preference: FramePreference { get }
-    /// Once, before anything else, on the thread that gives the observer to its node.
+    /// Called once, before any other method, on the thread that gives the observer to its node.
     mutating func registered(_ registration: ObserverRegistration)
 }
 
-extension ObservesFrames {
+extension FrameObserving {
     /// I420, neither rotated nor mirrored.
     public var preference: FramePreference { FramePreference() }
     /// Does nothing.
     public mutating func registered(_ registration: ObserverRegistration) {}
 }
 
-/// Looks at frames that pass a place (Agora's video frame observer, read-only): `frameobserver mode=read-only`.
+/// Sees the frames of a stream without changing them (Agora's read-only video frame observer): `frameobserver
+/// mode=read-only`.
 ///
-/// `observe` runs on the streaming thread, the stream lock held: upstream waits as long. The stream's own buffer goes on as it
-/// is. The observer sees that very buffer where its preference is what the stream has, and else a converted copy.
-public protocol FrameObserver: ObservesFrames {
-    /// One frame, borrowed for the call. `.drop` keeps it from going on. A thrown error ends the graph, unless
-    /// the node's `on-error` says otherwise.
+/// `observe` is called on the streaming thread with the stream lock held, so upstream waits meanwhile. The stream's
+/// buffer passes unchanged. The observer sees that buffer if it matches the preference, and otherwise a converted copy.
+public protocol FrameObserver: FrameObserving {
+    /// Called for each frame, which is borrowed for the call. Return `.drop` to drop the frame. A thrown error ends the
+    /// graph, unless the node's `on-error` says otherwise.
     mutating func observe(_ frame: borrowing VideoFrame) throws -> Verdict
 }
 
-/// Edits frames that pass a place (Agora's video frame observer, read-write): `frameobserver mode=read-write`.
+/// Edits the frames of a stream (Agora's read-write video frame observer): `frameobserver mode=read-write`.
 ///
-/// What it writes is what goes on, in the format and orientation that the stream has: where its preference differs, the frame
-/// is converted, turned or mirrored for it, and back again behind it.
-public protocol FrameEditor: ObservesFrames {
-    /// One frame to edit in place, borrowed for the call. `.drop` keeps it from going on. A thrown error ends the graph,
-    /// unless the node's `on-error` says otherwise.
+/// The edited frame continues in the stream's format and orientation: if the editor's preference differs, the frame is
+/// converted, rotated or mirrored for the editor, and back again afterwards.
+public protocol FrameEditor: FrameObserving {
+    /// Called for each frame, to edit it in place. The frame is borrowed for the call. Return `.drop` to drop the
+    /// frame. A thrown error ends the graph, unless the node's `on-error` says otherwise.
     mutating func edit(_ frame: inout VideoFrame) throws -> Verdict
 }
 
-/// An observer's place at its node.
+/// An observer's connection to its node.
 public struct ObserverRegistration: Sendable {
     private let node: WeakElement
     private let tenure: ObserverTenure
@@ -66,22 +69,29 @@ public struct ObserverRegistration: Sendable {
         self.tenure = tenure
     }
 
-    /// The observer's `preference` is asked for again before the next frame. Any thread, also inside `observe` and `edit`.
-    /// Nothing once the node is gone, or has let go of the observer.
+    /// Makes the node read the observer's `preference` again before the next frame. May be called on any thread, also
+    /// inside `observe` and `edit`. Does nothing after the node was destroyed or has released the observer.
     public func preferenceChanged() {
         guard !tenure.isOver.load(ordering: .relaxed), let element = node.element else { return }
         NodeVTable.observerChanged(element)
     }
 }
 
-/// Whether an observer's node has let go of it: what it says then is no other's word.
+/// Whether an observer's node has released it. Its registration is then ignored, because the node may have another
+/// observer.
 final class ObserverTenure: Sendable {
     let isOver = Atomic<Bool>(false)
 }
 
-/// Where in a call an observer sits (Agora's observed frame position). It says so itself: the element does the same at each.
+/// The position of an observer in a call (Agora's observed frame position). It is a label; the element does the same at
+/// each position.
 public enum FramePosition: Int32, PropertyEnum {
-    case postCapture, preEncoder, preRenderer
+    /// Local frames after capture.
+    case postCapture
+    /// Local frames after pre-processing, before they are sent.
+    case preEncoder
+    /// Remote frames before they are shown.
+    case preRenderer
 
     /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphFramePosition"
@@ -93,7 +103,7 @@ public enum FramePosition: Int32, PropertyEnum {
         case .preRenderer: "pre-renderer"
         }
     }
-    /// What the value means, for `inspect`.
+    /// The value's description in `mediagraph inspect`.
     public var blurb: String {
         switch self {
         case .postCapture: "Local frames as they were captured"
@@ -103,16 +113,19 @@ public enum FramePosition: Int32, PropertyEnum {
     }
 }
 
-/// Whether an observer may write to frames.
+/// Whether an observer may change frames.
 public enum ObserverMode: Int32, PropertyEnum {
-    case readOnly, readWrite
+    /// The handler is a ``FrameObserver``.
+    case readOnly
+    /// The handler is a ``FrameEditor``.
+    case readWrite
 
     /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphObserverMode"
     /// The value's name in descriptions.
     public var nick: String { self == .readOnly ? "read-only" : "read-write" }
-    /// What the value means, for `inspect`.
+    /// The value's description in `mediagraph inspect`.
     public var blurb: String {
-        self == .readOnly ? "The observer only looks; the stream's buffers go by as they are" : "What it writes goes on"
+        self == .readOnly ? "The observer doesn't change the stream" : "The observer may edit frames"
     }
 }

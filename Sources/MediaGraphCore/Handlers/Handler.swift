@@ -2,20 +2,23 @@ import GStreamer
 
 /// A handler that a description can name: `preprocessor handler=pixelate options="block=8"`.
 ///
-/// Register the type with `HandlerRegistry.shared`, or in a library of your own (see `HandlerLibrary`). A type that is
-/// only attached from Swift needs none of this.
+/// Register the type with `HandlerRegistry.shared`, or in your own library (see ``HandlerLibrary``). A handler that is
+/// only attached from Swift needn't conform to this protocol.
 public protocol NamedHandler: SendableMetatype {
-    /// What `handler=` says.
+    /// The handler's name in `handler=`.
     static var name: String { get }
-    /// One line for `mediagraph inspect`.
+    /// A one-line description for `mediagraph inspect`.
     static var summary: String { get }
-    /// The options it reads, for `inspect` and for checking a description.
+    /// The options that the handler reads, for `mediagraph inspect` and for checking descriptions.
     static var options: [HandlerOption] { get }
-    /// Throws what `init(options:)` would throw about the options alone, and touches nothing: no file, no device, no
-    /// thread. `mediagraph check` calls it. The default asks for the options that have no default, and refuses numbers out of
-    /// an option's range; a handler whose `init` only reads its options says `_ = try Self(options: options)`.
+    /// Checks the options for `mediagraph check`. Throws the errors that `init(options:)` would throw because of the
+    /// options alone, without touching files or devices and without starting threads.
+    ///
+    /// The default implementation throws if an option without a default is missing, or if a number is outside the
+    /// option's range. A handler whose `init` only reads its options can implement it as `_ = try Self(options:
+    /// options)`.
     static func validate(_ options: HandlerOptions) throws
-    /// Called once for each run of the graph, when the node goes to READY.
+    /// Creates the handler. Called once for each run of the graph, when the node goes to READY.
     init(options: HandlerOptions) throws
 }
 
@@ -32,25 +35,25 @@ extension NamedHandler {
     }
 }
 
-/// One option of a handler, as documented.
+/// The description of a handler's option.
 public struct HandlerOption: Sendable, Hashable {
     /// The option's name in `options=`.
     public let name: String
-    /// As it would be written; empty when it must be given.
+    /// The default as text; empty if the option is required.
     public let defaultValue: String
     /// What the option does, in one line.
     public let meaning: String
-    /// A value for examples, where the default is none to show: `clip.y4m`. One with a `%` in it tells that a file's name
-    /// stands for several: `shot-%03d.png`.
+    /// A value for examples, such as `clip.y4m`, if the default isn't suitable. A `%` in it marks a file name that
+    /// stands for several files, such as `shot-%03d.png`.
     public let example: String
     /// Whether the value names a file that the handler writes; `-` is standard output.
     public let isOutput: Bool
     /// Whether the value names a file that the handler reads; `-` is standard input.
     public let isInput: Bool
-    /// The numbers that the value may be; `nil` where it is no number, or the handler's own `validate` says more.
+    /// The range of a numeric value; `nil` if the value isn't a number, or if the handler's `validate` checks it.
     public let range: ClosedRange<Double>?
 
-    /// An option; without a default it must be given.
+    /// Creates an option. An option with an empty default is required.
     public init(
         _ name: String, default defaultValue: String = "", in range: ClosedRange<Double>? = nil, example: String = "",
         isOutput: Bool = false, isInput: Bool = false, _ meaning: String
@@ -64,31 +67,31 @@ public struct HandlerOption: Sendable, Hashable {
         self.range = range
     }
 
-    /// Whether the option must be given.
+    /// Whether the option has no default and must be set.
     public var isRequired: Bool { defaultValue.isEmpty }
 }
 
-/// What becomes of a frame after its handler.
+/// What happens to a frame after its handler has seen it.
 public enum Verdict: Sendable, Hashable {
-    /// It goes on.
+    /// The frame continues downstream.
     case pass
-    /// It goes no further; the drop is counted.
+    /// The frame is dropped, and counted as dropped.
     case drop
-    /// The stream can't go on: the graph ends with this reason, and the handler's name, on the bus, whatever `on-error`
-    /// says. A handler that merely fails at one frame throws.
+    /// The stream can't continue: the graph ends with an error on the bus that gives this reason and the handler's
+    /// name, whatever `on-error` says. A handler that fails on a single frame throws instead.
     case fail(String)
 }
 
-/// Edits frames in place before they go out (Zoom's pre-processor, ZEGO's pre-processing, Agora's onCapture).
+/// Edits frames in place before they are sent (Zoom's pre-processor, ZEGO's pre-processing, Agora's onCapture).
 ///
-/// `process` runs on the streaming thread, one frame at a time and in order, while the stream lock is held: what it takes,
-/// the stream waits. It may be slow behind `queue leaky=downstream max-size-buffers=1`.
+/// `process` is called on the streaming thread, one frame at a time and in order, with the stream lock held, so the
+/// stream waits meanwhile. A slow processor can be placed behind `queue leaky=downstream max-size-buffers=1`.
 public protocol VideoProcessor: SendableMetatype {
-    /// The formats that it takes, best first; empty for all that the node carries.
+    /// The formats that the processor accepts, best first; empty for all that the node carries.
     static var formats: [VideoFormat] { get }
-    /// Edits the frame. After a thrown error the node's `on-error` decides: the graph ends with the handler's name and the
-    /// error on the bus (`stop`, the default), the frame goes on as it came in, or no further. Longer than `max-time` is
-    /// late, and `on-late` decides.
+    /// Edits the frame. If it throws, the node's `on-error` property decides: the graph ends with the handler's name
+    /// and the error on the bus (`stop`, the default), the frame continues unedited, or it is dropped. If a call takes
+    /// longer than the node's `max-time`, its `on-late` property decides.
     mutating func process(_ frame: inout VideoFrame) throws -> Verdict
 }
 
@@ -97,36 +100,37 @@ extension VideoProcessor {
     public static var formats: [VideoFormat] { [] }
 }
 
-/// Edits audio in place: what a device's microphone sends before it goes out (`virtualmic` with its `sink` linked), or the
-/// mix before it is heard (`virtualspeaker`).
+/// Edits audio in place: a microphone's sound before it is sent (`virtualmic` with its `sink` linked), or the mix
+/// before it is played (`virtualspeaker`).
 ///
-/// `process` runs on the streaming thread, one block at a time and in order, while the stream lock is held: what it takes,
-/// the stream waits. Blocks are of any length; one that is a gap (``AudioFrame/isGap``) comes as silence.
+/// `process` is called on the streaming thread, one block at a time and in order, with the stream lock held, so the
+/// stream waits meanwhile. Blocks may have any length. Gaps (``AudioFrame/isGap``) arrive as silence.
 public protocol AudioProcessor: SendableMetatype {
-    /// Edits the samples. `drop` puts silence in their place: sound has no holes. A thrown error ends the graph, with the
-    /// handler's name on the bus.
+    /// Edits the samples. `drop` replaces them with silence, because audio streams have no holes. A thrown error ends
+    /// the graph, with the handler's name on the bus.
     mutating func process(_ frame: inout AudioFrame) throws -> Verdict
 }
 
 /// Receives a pipe's frames (Zoom's raw data pipe delegate, ZEGO's custom render handler).
 ///
-/// All calls come one at a time and in stream order: status on, frames, status off. On which thread is the pipe's
-/// `backpressure` to say: the streaming thread when it blocks, a thread of the pipe's own when it drops.
+/// All calls are made one at a time and in stream order: status on, frames, status off. The pipe's `backpressure`
+/// decides on which thread: the streaming thread if it blocks, the pipe's own thread if it drops frames.
 public protocol VideoConsumer: SendableMetatype {
-    /// The formats that it takes, best first; empty for all. The pipe's `format`, when set, must be among them.
+    /// The formats that the consumer accepts, best first; empty for all. If the pipe's `format` is set, it must be one
+    /// of them.
     static var formats: [VideoFormat] { get }
-    /// The sender started (before its first frame) or stopped (after its last).
+    /// Called when the sender has started, before its first frame, and when it has stopped, after its last frame.
     mutating func statusChanged(isOn: Bool)
-    /// One frame, borrowed for the call. A thrown error ends the graph, unless the node's `on-error` says
-    /// otherwise.
+    /// Receives a frame, which is borrowed for the call. A thrown error ends the graph, unless the node's `on-error`
+    /// says otherwise.
     mutating func receive(_ frame: borrowing VideoFrame) throws
-    /// The same where the pipe has `buffer-type=native`. By default it throws `unsupported`.
+    /// Receives a frame of a pipe with `buffer-type=native`. The default implementation throws `unsupported`.
     mutating func receive(_ frame: borrowing NativeVideoFrame) throws
-    /// The same where the pipe has `buffer-type=encoded`. By default it throws `unsupported`.
+    /// Receives an access unit of a pipe with `buffer-type=encoded`. The default implementation throws `unsupported`.
     mutating func receive(_ frame: borrowing EncodedVideoFrame) throws
-    /// The stream has ended: finish files.
+    /// Called when the stream has ended, to finish files.
     mutating func finish() throws
-    /// What whoever runs the graph is to be told of a stream that has ended, as a warning: what a file lacks, say.
+    /// A warning to report after the stream has ended, for example that a file is incomplete; `nil` for none.
     var remark: String? { get }
 }
 

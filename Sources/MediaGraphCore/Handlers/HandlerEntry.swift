@@ -1,7 +1,7 @@
 import CMediaGraphABI
 import GStreamer
 
-/// What the registry knows of a handler, for each protocol that one may conform to.
+/// Registry entries from Swift types, for each handler protocol.
 extension HandlerRegistry.Entry {
     init<S: VideoSource & NamedHandler>(_ type: S.Type) {
         self.init(type) { MGVideoSource(try S(options: $0), name: S.name) }
@@ -45,7 +45,7 @@ extension HandlerRegistry.Entry {
             make: { text, memory throws(MediaGraphError) in
                 try Self.read(text, type) { options in
                     let made = try make(options)
-                    do { try options.refuseUnknown() } catch {
+                    do { try options.checkUnknown() } catch {
                         made.destroy(made.context)
                         throw error
                     }

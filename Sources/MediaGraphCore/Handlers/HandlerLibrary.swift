@@ -1,9 +1,9 @@
 import CMediaGraphABI
 import GStreamer
 
-/// A Swift library with handlers of your own.
+/// A Swift library with your own handlers.
 ///
-/// Make a package with a dynamic library product that depends on MediaGraph, and export one function:
+/// Create a package with a dynamic library product that depends on MediaGraph, and export one function:
 /// ```swift
 /// import MediaGraph
 ///
@@ -14,16 +14,18 @@ import GStreamer
 ///     }
 /// }
 /// ```
-/// `mediagraph run --load libvignette.so …` loads it, and so does the plugin for each path in `MEDIAGRAPH_HANDLERS`
-/// (separated by colons). Library and program must be built by the same Swift: there is no stable ABI on Linux. The two
-/// copies of MediaGraph meet through a C interface only.
+/// Load it with `mediagraph run --load libvignette.so …`. The GStreamer plugin loads the libraries in the environment
+/// variable `MEDIAGRAPH_HANDLERS`, which is a list of paths separated by colons. Build the library and the program with
+/// the same version of Swift, because Swift has no stable ABI on Linux. The two copies of MediaGraph communicate
+/// through a C interface.
 public struct HandlerLibrary: ~Copyable {
     private let registry: UnsafePointer<MGHandlerRegistry>
 
-    /// The symbol that a handler library exports.
+    /// The name of the function that a handler library exports.
     public static let entryPoint = "mediagraph_register_handlers"
 
-    /// Registers the library's handlers; call it from the exported function, with its argument, and return its result.
+    /// Registers the library's handlers. Call it in the exported function with that function's argument, and return its
+    /// result.
     public static func register(
         in registry: UnsafeRawPointer, _ body: (borrowing HandlerLibrary) throws -> Void
     ) -> Int32 {
@@ -34,8 +36,9 @@ public struct HandlerLibrary: ~Copyable {
             guard version == SwiftVersion.current else {
                 throw MediaGraphError.unsupported(
                     .init(
-                        "handler library", expected: "one built by Swift \(version), as the program",
-                        actual: "one built by Swift \(SwiftVersion.current)"))
+                        "handler library",
+                        actual: "was built with Swift \(SwiftVersion.current), the program with Swift \(version); "
+                            + "use the same version"))
             }
             try body(HandlerLibrary(registry: registry))
             return MG_PASS
@@ -66,7 +69,7 @@ public struct HandlerLibrary: ~Copyable {
 
     private func add(_ entry: HandlerRegistry.Entry) throws(MediaGraphError) {
         let options = entry.options.map(\.line).joined()
-        // The registry copies the description; the entry is kept for as long as the library, which is for ever.
+        // The registry copies the description. The entry is never released, because the library is never unloaded.
         let context = Unmanaged.passRetained(HandlerFactory(entry)).toOpaque()
         try MediaGraphError.check { error in
             entry.name.withCString { name in
@@ -92,7 +95,7 @@ public struct HandlerLibrary: ~Copyable {
     }
 }
 
-/// Makes handlers of one type in the library that has it.
+/// Creates handlers of one type, in the library that defines the type.
 private final class HandlerFactory {
     private let entry: HandlerRegistry.Entry
 
@@ -102,7 +105,7 @@ private final class HandlerFactory {
         Unmanaged<HandlerFactory>.fromOpaque(context!).takeUnretainedValue()
     }
 
-    /// Answers 1, or 0 with the error stored.
+    /// Runs `body` for a C caller. Returns 1, or 0 with the error stored.
     func answer(
         _ error: UnsafeMutablePointer<MGError>?,
         _ body: (HandlerRegistry.Entry) throws(MediaGraphError) -> Void
@@ -118,7 +121,7 @@ private final class HandlerFactory {
 }
 
 extension HandlerOption {
-    /// As it crosses to the registry of another copy: fields separated by tabs.
+    /// The option for the registry of another copy of the code: fields separated by tabs.
     fileprivate var line: String {
         [name, defaultValue, meaning, example, isOutput ? "output" : isInput ? "input" : ""].joined(separator: "\t")
             + "\n"
@@ -132,4 +135,28 @@ extension HandlerOption {
             isInput: field(4) == "input",
             field(2))
     }
+}
+
+/// The version of the compiler that built this copy of the code, as precisely as `#if` can tell.
+///
+/// Swift has no stable ABI on Linux, so all copies in one process must come from the same compiler. Swift offers no
+/// string with its version, only comparisons.
+enum SwiftVersion {
+    static let current: String = {
+        #if compiler(>=6.5)
+            "6.5 or later"
+        #elseif compiler(>=6.4)
+            "6.4"
+        #elseif compiler(>=6.3.3)
+            "6.3.3 or later"
+        #elseif compiler(>=6.3.2)
+            "6.3.2"
+        #elseif compiler(>=6.3.1)
+            "6.3.1"
+        #elseif compiler(>=6.3)
+            "6.3"
+        #else
+            "6.2"
+        #endif
+    }()
 }

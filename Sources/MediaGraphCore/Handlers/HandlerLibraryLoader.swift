@@ -2,33 +2,45 @@ import CMediaGraphABI
 import GStreamer
 import Glibc
 
-/// Loads handler libraries into this copy's registry.
+/// Loading of handler libraries.
 extension HandlerRegistry {
-    /// Loads one library: a path, or a file name that the system's search path finds. Loading it twice does nothing.
+    /// Loads a handler library. `path` is a path, or the name of a file in the system's library search path. Loading a
+    /// library again does nothing.
     ///
-    /// Throws `unsupported` for a file that is no handler library or was built by another Swift (both versions are
-    /// named), `processingFailed` when its own registration failed.
+    /// Throws `unsupported` if the file isn't a handler library or was built with another version of Swift or
+    /// MediaGraph, and `processingFailed` if the library fails to register its handlers.
     public func load(_ path: String) throws(MediaGraphError) {
-        // Never closed: its code may run as long as the process does.
+        // Never closed: the library's code may run as long as the process does.
         guard let library = dlopen(path, RTLD_NOW | RTLD_LOCAL) else {
             let reason = dlerror().map { String(cString: $0) } ?? "unknown"
-            // Without a slash it isn't looked for in this folder.
+            // dlopen doesn't search the current directory for names without a slash.
             let isHere = !path.contains("/") && access(path, F_OK) == 0
-            let hint = isHere ? "; to load the file in this folder, write ./\(path)" : ""
-            throw .unsupported(.init("handler library \(path)", actual: "it can't be loaded: \(reason)\(hint)"))
+            let hint = isHere ? "; to load the file in the current directory, write ./\(path)" : ""
+            throw .unsupported(.init("handler library \(path)", actual: "can't be loaded: \(reason)\(hint)"))
         }
         guard let symbol = dlsym(library, HandlerLibrary.entryPoint) else {
             throw .unsupported(
                 .init(
-                    "handler library \(path)", expected: "the function \(HandlerLibrary.entryPoint)",
-                    actual: "none; see HandlerLibrary in the documentation"))
+                    "handler library \(path)",
+                    actual: "has no function \(HandlerLibrary.entryPoint); see HandlerLibrary in the documentation"))
         }
-        guard loaded.withLock({ $0.insert(UInt(bitPattern: library)).inserted }) else { return }
         typealias EntryPoint = @convention(c) (UnsafeRawPointer) -> Int32
-        try register(path, unsafeBitCast(symbol, to: EntryPoint.self))
+        try registerOnce(UInt(bitPattern: library), path, unsafeBitCast(symbol, to: EntryPoint.self))
     }
 
-    func register(_ path: String, _ entryPoint: (UnsafeRawPointer) -> Int32) throws(MediaGraphError) {
+    /// Registers a library's handlers unless the library is registered already. If that fails, the next attempt tries
+    /// again.
+    func registerOnce(
+        _ library: UInt, _ path: String, _ entryPoint: (UnsafeRawPointer) -> Int32
+    ) throws(MediaGraphError) {
+        guard loaded.withLock({ $0.insert(library).inserted }) else { return }
+        do throws(MediaGraphError) { try register(path, entryPoint) } catch {
+            loaded.withLock { _ = $0.remove(library) }
+            throw error
+        }
+    }
+
+    private func register(_ path: String, _ entryPoint: (UnsafeRawPointer) -> Int32) throws(MediaGraphError) {
         let visit = LibraryVisit(registry: self, path: path)
         let answer = SwiftVersion.current.withCString { version in
             var registry = MGHandlerRegistry(
@@ -51,11 +63,12 @@ extension HandlerRegistry {
         case MG_WRONG_ABI:
             throw .unsupported(
                 .init(
-                    "handler library \(path)", expected: "MediaGraph ABI \(MEDIAGRAPH_ABI_VERSION)",
-                    actual: "another; build it against this version of MediaGraph"))
+                    "handler library \(path)",
+                    actual: "was built against a MediaGraph with another ABI than \(MEDIAGRAPH_ABI_VERSION); "
+                        + "build it against this version of MediaGraph"))
         default:
             throw visit.failure
-                ?? .processingFailed(.init("handler library \(path)", actual: "its registration failed"))
+                ?? .processingFailed(.init("handler library \(path)", actual: "failed to register its handlers"))
         }
     }
 
@@ -66,7 +79,7 @@ extension HandlerRegistry {
     }
 }
 
-/// One library while it registers.
+/// The registration of one library.
 private final class LibraryVisit {
     let registry: HandlerRegistry
     let path: String
@@ -83,7 +96,8 @@ private final class LibraryVisit {
 
     func add(_ description: MGHandlerDescription) throws(MediaGraphError) {
         guard let kind = HandlerRegistry.Kind(rawValue: description.kind) else {
-            throw .unsupported(.init("handler of \(path)", expected: "a known kind", actual: "\(description.kind)"))
+            throw .unsupported(
+                .init("handler library \(path)", actual: "has a handler of the unknown kind \(description.kind)"))
         }
         guard description.name != nil, description.summary != nil, description.options != nil,
             description.create != nil,

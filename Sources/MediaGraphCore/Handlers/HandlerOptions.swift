@@ -1,20 +1,21 @@
 import GStreamer
 import Synchronization
 
-/// The `options="key=value,key=value"` of a node, read by `GstStructure`'s rules: a value with a comma or a quote is
-/// written in double quotes with backslashes. A value that
-/// needs quotes only for being a file name or free text needs none.
+/// The options of a handler, from a node's `options="key=value,key=value"`.
 ///
-/// A key that the handler never asked for is an error, so a typing mistake can't go unnoticed.
+/// The text follows the rules of `GstStructure`: a value with a comma or a quote in it is written in double quotes,
+/// with backslashes before inner quotes. Unlike there, file names and other text without commas need no quotes.
+///
+/// A key that the handler doesn't read is an error, so misspelled options are reported.
 public final class HandlerOptions: Sendable {
     private let structure: Structure
     private let handler: String
-    private let asked = Mutex<Set<String>>([])
+    private let readKeys = Mutex<Set<String>>([])
 
     package static let syntax =
         #"key=value, separated by commas; a value with spaces or commas in it needs quotes, \"a b\""#
 
-    /// `text` is empty where there are no options.
+    /// Reads options from text, which may be empty. Throws `invalidParameter` if the text can't be parsed.
     public init(_ text: String, handler: String) throws(MediaGraphError) {
         self.handler = handler
         guard let structure = Self.parse(text) else {
@@ -24,10 +25,10 @@ public final class HandlerOptions: Sendable {
         self.structure = structure
     }
 
-    /// The keys in `text`; `nil` when it can't be read.
+    /// Returns the keys in `text`; `nil` if the text can't be parsed.
     package static func keys(in text: String) -> [String]? { parse(text)?.fieldNames }
 
-    /// The options in `text` and their values, for tools that show them; `nil` when it can't be read.
+    /// Returns the options in `text` with their values, for tools that show them; `nil` if the text can't be parsed.
     package static func pairs(in text: String) -> [(name: String, value: String)]? {
         parse(text).map { structure in structure.fieldNames.map { ($0, structure.text($0) ?? "") } }
     }
@@ -37,9 +38,9 @@ public final class HandlerOptions: Sendable {
         return Structure(parsing: "options, \(quotingValues(of: text))")
     }
 
-    /// GstStructure takes bare only letters, digits and `_-+/:.`, and reads what it can as a number: a file 007 would be 7,
-    /// a folder 2/4 a half. So bare values are quoted here for the user, and all are marked as strings: 1.22 warns of a number
-    /// in quotes, and reads it as a number.
+    /// Quotes unquoted values and marks all values as strings. GstStructure allows only letters, digits and `_-+/:.`
+    /// without quotes, and converts values to numbers where it can: a file "007" would become 7, a folder "2/4" a half.
+    /// Quotes alone aren't enough: GStreamer 1.22 warns about a quoted number, and still reads it as a number.
     private static func quotingValues(of text: String) -> String {
         fields(of: text).map { field in
             guard let equals = field.firstIndex(of: "=") else { return String(field) }
@@ -51,13 +52,13 @@ public final class HandlerOptions: Sendable {
         }.joined(separator: ",")
     }
 
-    /// The text with `field` instead of what it says about this option.
+    /// Returns `text` with the option `key` replaced by `field`, or removed if `field` is `nil`.
     package static func replacing(_ key: String, with field: String?, in text: String) -> String {
         let others = fields(of: text).filter { trimmed($0.prefix { $0 != "=" }) != key[...] && !trimmed($0).isEmpty }
         return (others.map(String.init) + [field].compactMap(\.self)).joined(separator: ",")
     }
 
-    /// The parts between the commas that aren't quoted.
+    /// Splits the text at commas outside of quotes.
     private static func fields(of text: String) -> [Substring] {
         var fields: [Substring] = []
         var start = text.startIndex
@@ -86,16 +87,16 @@ public final class HandlerOptions: Sendable {
         return rest
     }
 
-    /// The value as text; `nil` when it isn't given.
+    /// The option's text; `nil` if the option isn't set.
     public func text(_ key: String) -> String? {
-        asked.withLock { _ = $0.insert(key) }
+        readKeys.withLock { _ = $0.insert(key) }
         return structure.text(key)
     }
 
-    /// A text that must be given.
+    /// The text of a required option. Throws `invalidParameter` if the option isn't set or is empty.
     public func string(_ key: String) throws(MediaGraphError) -> String {
         guard let value = text(key), !value.isEmpty else {
-            throw .invalidParameter(.init(Self.subject(key, handler), expected: "\(key)=…", actual: "nothing"))
+            throw .invalidParameter(.init(Self.subject(key, handler), actual: "is missing; add \(key)=…"))
         }
         return value
     }
@@ -103,7 +104,8 @@ public final class HandlerOptions: Sendable {
     /// The option's text, or `value` if the option isn't set.
     public func string(_ key: String, default value: String) -> String { text(key) ?? value }
 
-    /// A whole number, or `value` if the option isn't set. Throws `invalidParameter` for text that isn't a number in `range`.
+    /// The option as a whole number, or `value` if the option isn't set. Throws `invalidParameter` if the text isn't a
+    /// number in `range`.
     public func int(_ key: String, in range: ClosedRange<Int>, default value: Int) throws(MediaGraphError) -> Int {
         guard let text = text(key) else { return value }
         guard let number = Int(text), range.contains(number) else {
@@ -112,7 +114,8 @@ public final class HandlerOptions: Sendable {
         return number
     }
 
-    /// A number, or `value` if the option isn't set. Throws `invalidParameter` for text that isn't a number in `range`.
+    /// The option as a number, or `value` if the option isn't set. Throws `invalidParameter` if the text isn't a number
+    /// in `range`.
     public func double(
         _ key: String, in range: ClosedRange<Double>, default value: Double
     ) throws(MediaGraphError) -> Double {
@@ -123,11 +126,11 @@ public final class HandlerOptions: Sendable {
         return number
     }
 
-    /// 1 rather than 1.0.
+    /// Writes whole numbers without decimals, such as 1 instead of 1.0.
     private static func text(_ number: Double) -> String { Int(exactly: number).map(String.init) ?? "\(number)" }
 
-    /// `true`, `yes` or `1`, and `false`, `no` or `0`; `value` when it isn't given. Throws `invalidParameter` for
-    /// other text.
+    /// The option as a Boolean (`true`, `yes`, `1`, or `false`, `no`, `0`), or `value` if the option isn't set. Throws
+    /// `invalidParameter` for other text.
     public func bool(_ key: String, default value: Bool) throws(MediaGraphError) -> Bool {
         guard let text = text(key)?.lowercased() else { return value }
         switch text {
@@ -137,7 +140,8 @@ public final class HandlerOptions: Sendable {
         }
     }
 
-    /// One of an enum's names.
+    /// The option as a case of an enumeration, by its raw value, or `value` if the option isn't set. Throws
+    /// `invalidParameter` for other text.
     public func choice<T: CaseIterable & RawRepresentable>(
         _ key: String, default value: T
     ) throws(MediaGraphError) -> T where T.RawValue == String {
@@ -148,7 +152,8 @@ public final class HandlerOptions: Sendable {
         return choice
     }
 
-    /// A ratio such as 30000/1001, or a whole number.
+    /// The option as a positive fraction, such as 30000/1001 or 30, or `value` if the option isn't set. Throws
+    /// `invalidParameter` for other text.
     public func fraction(_ key: String, default value: Fraction) throws(MediaGraphError) -> Fraction {
         guard let text = text(key) else { return value }
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Int32($0) }
@@ -160,18 +165,18 @@ public final class HandlerOptions: Sendable {
         throw wrong(key, "a rate such as 30 or 30000/1001", text)
     }
 
-    /// What an error about one option is about.
+    /// The subject of errors about an option.
     package static func subject(_ key: String, _ handler: String) -> String { "option \(key) of \(handler)" }
 
     package func wrong(_ key: String, _ expected: String, _ actual: String) -> MediaGraphError {
         .invalidParameter(.init(Self.subject(key, handler), expected: expected, actual: "\"\(actual)\""))
     }
 
-    /// Throws when something was given that nobody asked for.
-    package func refuseUnknown() throws(MediaGraphError) {
-        let asked = asked.withLock { $0 }
-        guard let unknown = structure.fieldNames.first(where: { !asked.contains($0) }) else { return }
-        let known = asked.sorted().joined(separator: ", ")
+    /// Throws `invalidParameter` if an option was set that the handler hasn't read.
+    package func checkUnknown() throws(MediaGraphError) {
+        let readKeys = readKeys.withLock { $0 }
+        guard let unknown = structure.fieldNames.first(where: { !readKeys.contains($0) }) else { return }
+        let known = readKeys.sorted().joined(separator: ", ")
         throw .invalidParameter(
             .init("options of \(handler)", expected: known.isEmpty ? "none" : "only \(known)", actual: unknown))
     }

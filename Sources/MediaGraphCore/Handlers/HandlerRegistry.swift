@@ -2,14 +2,26 @@ import CMediaGraphABI
 import GStreamer
 import Synchronization
 
-/// The handlers that descriptions can name: those built in, those registered by this program, and those of libraries.
+/// The handlers that descriptions can name: built-in ones, ones that this program registers, and those of libraries.
 public final class HandlerRegistry: Sendable {
-    /// Which node a handler is for.
+    /// The kinds of handlers. The raw values are those of the C interface (`MG_HANDLER_SOURCE` …).
     public enum Kind: Int32, Sendable, CaseIterable {
+        /// A ``VideoSource``.
         case source = 1
-        case processor, consumer, observer, audioProcessor, audioConsumer, microphone
+        /// A ``VideoProcessor``.
+        case processor
+        /// A ``VideoConsumer``.
+        case consumer
+        /// A ``FrameObserver`` or ``FrameEditor``.
+        case observer
+        /// An ``AudioProcessor``.
+        case audioProcessor
+        /// A ``VirtualSpeaker``.
+        case audioConsumer
+        /// A ``VirtualMic``.
+        case microphone
 
-        /// The node's factory name.
+        /// The factory name of the node that takes handlers of this kind.
         public var node: String {
             switch self {
             case .source: NodeName.videoSource
@@ -22,9 +34,9 @@ public final class HandlerRegistry: Sendable {
         }
     }
 
-    /// One handler as `inspect` shows it.
+    /// A handler's entry in the registry.
     public struct Entry: Sendable {
-        /// Which node takes the handler.
+        /// The kind of handler.
         public let kind: Kind
         /// The handler's name in `handler=`.
         public let name: String
@@ -32,19 +44,19 @@ public final class HandlerRegistry: Sendable {
         public let summary: String
         /// The options that the handler takes.
         public let options: [HandlerOption]
-        /// The formats that it takes, best first; empty for all that its node carries, and where only a library knows.
+        /// The formats that the handler accepts, best first; empty if it accepts all, or comes from a library.
         package let formats: [VideoFormat]
-        /// Whether an observer edits frames; `nil` for other kinds, and where only a library knows.
+        /// Whether an observer edits frames; `nil` for other kinds, and for handlers from libraries.
         package var edits: Bool?
-        /// The library that it came with; `nil` when built in or registered here.
+        /// The path of the handler's library; `nil` for built-in handlers and those that this program registered.
         public let library: String?
-        /// Fills an empty structure of the kind (``HandlerStructure``) with a new handler that has these options.
+        /// Creates a handler with these options in an empty structure of its kind (``HandlerStructure``).
         let make: @Sendable (String, UnsafeMutableRawPointer) throws(MediaGraphError) -> Void
-        /// Throws what `make` would throw about these options; nothing is made.
+        /// Throws the errors that `make` would throw because of these options, without creating a handler.
         let validate: @Sendable (String) throws(MediaGraphError) -> Void
     }
 
-    /// Handles of the libraries that have registered.
+    /// The handles of the libraries that were loaded.
     let loaded = Mutex<Set<UInt>>([])
     private let entries = Mutex<[Kind: [String: Entry]]>([:])
 
@@ -52,36 +64,38 @@ public final class HandlerRegistry: Sendable {
 
     // MARK: Registering
 
-    /// Makes a source known as `videosource handler=NAME`.
+    /// Registers a source for `videosource handler=NAME`. Throws `alreadyInUse` if the name is taken.
     public func register<S: VideoSource & NamedHandler>(_ type: S.Type) throws(MediaGraphError) { try add(Entry(type)) }
 
-    /// Makes a processor known as `preprocessor handler=NAME`.
+    /// Registers a processor for `preprocessor handler=NAME`. Throws `alreadyInUse` if the name is taken.
     public func register<P: VideoProcessor & NamedHandler>(_ type: P.Type) throws(MediaGraphError) {
         try add(Entry(type))
     }
 
-    /// Makes a consumer known as `rawdatapipe handler=NAME`.
+    /// Registers a consumer for `rawdatapipe handler=NAME`. Throws `alreadyInUse` if the name is taken.
     public func register<C: VideoConsumer & NamedHandler>(_ type: C.Type) throws(MediaGraphError) {
         try add(Entry(type))
     }
 
-    /// Makes an observer known as `frameobserver handler=NAME`.
+    /// Registers an observer for `frameobserver handler=NAME`. Throws `alreadyInUse` if the name is taken.
     public func register<O: FrameObserver & NamedHandler>(_ type: O.Type) throws(MediaGraphError) {
         try add(Entry(type))
     }
 
-    /// Makes an editor known as `frameobserver mode=read-write handler=NAME`.
+    /// Registers an editor for `frameobserver mode=read-write handler=NAME`. Throws `alreadyInUse` if the name is
+    /// taken.
     public func register<E: FrameEditor & NamedHandler>(_ type: E.Type) throws(MediaGraphError) { try add(Entry(type)) }
 
-    /// Makes an editor of audio known by its name.
+    /// Registers an audio processor for `virtualmic handler=NAME` and `virtualspeaker`. Throws `alreadyInUse` if the
+    /// name is taken.
     public func register<P: AudioProcessor & NamedHandler>(_ type: P.Type) throws(MediaGraphError) {
         try add(Entry(type))
     }
 
-    /// Makes a microphone known as `virtualmic handler=NAME`.
+    /// Registers a microphone for `virtualmic handler=NAME`. Throws `alreadyInUse` if the name is taken.
     public func register<M: VirtualMic & NamedHandler>(_ type: M.Type) throws(MediaGraphError) { try add(Entry(type)) }
 
-    /// Makes a receiver of audio known as `virtualspeaker handler=NAME`.
+    /// Registers a receiver of audio for `virtualspeaker handler=NAME`. Throws `alreadyInUse` if the name is taken.
     public func register<S: VirtualSpeaker & NamedHandler>(_ type: S.Type) throws(MediaGraphError) {
         try add(Entry(type))
     }
@@ -102,18 +116,18 @@ public final class HandlerRegistry: Sendable {
 
     // MARK: Looking up
 
-    /// All handlers of a node, by name.
+    /// Returns all handlers of a kind, sorted by name.
     public func handlers(_ kind: Kind) -> [Entry] {
         entries.withLock { ($0[kind] ?? [:]).values.sorted { $0.name < $1.name } }
     }
 
-    /// All handlers of a node by its factory name, whatever their kind.
+    /// Returns the handlers of every kind that a node takes, sorted by name. `node` is its factory name.
     public func handlers(of node: String) -> [Entry] {
-        HandlerPlace.all(of: node).flatMap(handlers).sorted { $0.name < $1.name }
+        HandlerProperty.all(of: node).flatMap(handlers).sorted { $0.name < $1.name }
     }
 
-    /// All that a property of a node may name.
-    package func handlers(_ place: HandlerPlace) -> [Entry] {
+    /// Returns the handlers that a property of a node may name, sorted by name.
+    package func handlers(_ place: HandlerProperty) -> [Entry] {
         place.kinds.flatMap(handlers).sorted { $0.name < $1.name }
     }
 
@@ -129,12 +143,12 @@ public final class HandlerRegistry: Sendable {
         return entry
     }
 
-    /// Throws what the handler would throw about these options. It isn't made, and touches nothing.
+    /// Throws the errors that creating the handler would throw because of these options, without creating it.
     package func validate(_ kind: Kind, _ name: String, options: String) throws(MediaGraphError) {
         try entry(kind, name).validate(options)
     }
 
-    /// A new handler, which the caller destroys.
+    /// Creates a handler. The caller destroys it.
     package func make<Structure: HandlerStructure>(
         _ type: Structure.Type, _ name: String, options: String
     ) throws(MediaGraphError) -> Structure {

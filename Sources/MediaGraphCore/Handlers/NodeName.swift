@@ -1,4 +1,4 @@
-/// The nodes' names in descriptions: the factory names of their elements.
+/// The nodes' names in descriptions, which are the factory names of their elements.
 package enum NodeName {
     package static let videoSource = "videosource"
     package static let preprocessor = "preprocessor"

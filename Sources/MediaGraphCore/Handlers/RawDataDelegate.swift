@@ -1,19 +1,23 @@
-/// Receives the frames of one or many pipes (Zoom's `ZoomVideoSDKRawDataPipeDelegate`); see
+/// Receives the frames of one or several pipes (Zoom's `ZoomVideoSDKRawDataPipeDelegate`); see
 /// ``RawDataPipeNode/subscribe(_:resolution:)``.
 ///
-/// A pipe holds its delegates weakly: one that is gone counts as unsubscribed, and the pipe says so once, with a warning.
-/// Calls about one pipe come one at a time and in stream order: status on, frames, status off. Where the pipe blocks, they
-/// come on its streaming thread; where it drops, on a thread of the subscription's own, so that one slow delegate costs the
-/// others nothing. A delegate of many pipes may be called about several at once.
+/// A pipe holds its delegates weakly. A delegate that no longer exists counts as unsubscribed, and the pipe posts one
+/// warning about it.
+///
+/// The calls for one pipe are made one at a time and in stream order: status on, frames, status off. If the pipe's
+/// `backpressure` blocks, they are made on its streaming thread; if it drops frames, on the subscription's own thread,
+/// so that a slow delegate doesn't delay the others. A delegate of several pipes may be called for several of them at
+/// once.
 public protocol RawDataDelegate: AnyObject, Sendable {
-    /// One frame, borrowed for the call, in the format of the pipe and the resolution of the subscription. A thrown error
-    /// ends the graph, unless the node's `on-error` says otherwise; in a ``Session`` it costs this delegate the frame.
+    /// Receives a frame, which is borrowed for the call, in the pipe's format and the subscription's resolution. A
+    /// thrown error ends the graph, unless the node's `on-error` says otherwise. In a ``Session``, only this delegate
+    /// loses the frame.
     func received(_ frame: borrowing VideoFrame, from pipe: PipeIdentity) throws
-    /// The same where the pipe has `buffer-type=native`. By default it throws `unsupported`.
+    /// Receives a frame of a pipe with `buffer-type=native`. The default implementation throws `unsupported`.
     func received(_ frame: borrowing NativeVideoFrame, from pipe: PipeIdentity) throws
-    /// The same where the pipe has `buffer-type=encoded`. By default it throws `unsupported`.
+    /// Receives an access unit of a pipe with `buffer-type=encoded`. The default implementation throws `unsupported`.
     func received(_ frame: borrowing EncodedVideoFrame, from pipe: PipeIdentity) throws
-    /// The sender started (before its first frame) or stopped (after its last).
+    /// Called when the sender has started, before its first frame, and when it has stopped, after its last frame.
     func statusChanged(isOn: Bool, of pipe: PipeIdentity)
 }
 
@@ -34,18 +38,18 @@ extension RawDataDelegate {
     public func statusChanged(isOn: Bool, of pipe: PipeIdentity) {}
 }
 
-/// Which pipe a delegate is called about.
+/// Identifies the pipe that a delegate's call is about.
 public struct PipeIdentity: Sendable, Hashable {
     /// The node's name in its graph.
     public let name: String
     /// What the pipe carries.
     public let kind: Kind
-    /// Whose stream it is; `nil` outside of a session.
+    /// The user whose stream it is; `nil` outside of a session.
     public let user: String?
 
     /// What a pipe carries.
     public enum Kind: Sendable, Hashable {
-        /// A camera, or any other stream.
+        /// A camera's stream, or any other stream.
         case video
         /// A shared screen.
         case share

@@ -1,29 +1,32 @@
 import GStreamer
+import Synchronization
 
 /// A source of raw video that a `videosource` node drives (Zoom's video source, ZEGO's custom capture, Agora's push).
 ///
-/// Lifecycle, each once a cycle and in this order: `initialize` (NULL→READY) → `startSend` (PAUSED→PLAYING) → `stopSend`
-/// (PLAYING→PAUSED) → `uninitialize` (READY→NULL). A second PLAYING brings a second `startSend` and `stopSend` only.
-/// The calls come on the thread that changes the graph's state, one at a time: return soon, and send from a thread or
-/// task of your own. The node holds the source from attachment until it is freed.
+/// The node calls, in this order: `initialize` (NULL→READY), `startSend` (PAUSED→PLAYING), `stopSend` (PLAYING→PAUSED),
+/// `uninitialize` (READY→NULL). If the graph goes to PLAYING again before NULL, only `startSend` and `stopSend` are
+/// repeated. The calls are made one at a time, on the thread that changes the graph's state: return soon, and send
+/// frames from your own thread or task. The node holds the source until the node is freed.
 public protocol VideoSource: AnyObject, Sendable {
-    /// Sizes and rates that it can give; empty where it takes any size that downstream takes.
+    /// The sizes and rates that the source can produce; empty if it can produce any size.
     var capabilities: [VideoCapability] { get }
-    /// Keep the sender; it refuses frames until `startSend`. `supported` is what downstream takes of `capabilities`,
-    /// and `suggested` the largest of these (by area, then rate); `nil` when there is none.
+    /// Called when the node goes to READY. Store the sender; it refuses frames until `startSend`.
+    ///
+    /// `supported` are the `capabilities` that downstream accepts. `suggested` is the largest of them, by area, then by
+    /// rate; `nil` if there are none.
     func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) throws
-    /// What downstream takes has changed while running. Sending goes on.
+    /// Called when the capabilities that downstream accepts have changed while the graph runs. Sending continues.
     func propertyChange(supported: [VideoCapability], suggested: VideoCapability?)
-    /// Frames are accepted from now on, from inside this call too.
+    /// Called when the node starts to accept frames. You may also send frames inside this call.
     func startSend() throws
-    /// Frames are refused from now on: stop the pump.
+    /// Called when the node has stopped accepting frames. Stop sending.
     func stopSend()
-    /// Let the sender go.
+    /// Called when the node goes to NULL. Release the sender.
     func uninitialize()
 }
 
 extension VideoSource {
-    /// None: the source says nothing about its sizes and rates.
+    /// An empty list: the source can produce any size.
     public var capabilities: [VideoCapability] { [] }
     /// Does nothing.
     public func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) throws {}
@@ -33,13 +36,15 @@ extension VideoSource {
     public func uninitialize() {}
 }
 
-/// A source that is one task: it implements `run`, and leaves `startSend` and `stopSend` alone.
+/// A source that sends its frames from one task. It implements `run` instead of `startSend` and `stopSend`.
 ///
-/// The node starts the task after `startSend`, cancels it at `stopSend` and waits for its end, at most `stop-timeout`; when it
-/// goes on all the same, the bus has a warning, and the next start is refused as long as it does. `run` returning ends the
-/// stream; an error that it throws comes on the bus with the node's name, but for those that a stop brings about.
+/// The node starts the task after `startSend`. It cancels the task before `stopSend`, and waits until the task ends, at
+/// most for the node's `stop-timeout`. A task that still runs then causes a warning on the bus, and the source can't be
+/// started again before the task has ended. The stream ends when `run` returns. An error that `run` throws is posted on
+/// the bus with the node's name, unless a stop caused it.
 public protocol AsyncVideoSource: VideoSource {
-    /// Sends until it has no more, or is cancelled: on the sender's `async` calls, which suspend under back-pressure.
+    /// Sends frames until there are no more, or the task is cancelled. Use the sender's `async` methods, which suspend
+    /// under back-pressure.
     func run(sender: VideoSender) async throws
 }
 
@@ -48,4 +53,40 @@ extension AsyncVideoSource {
     public func startSend() {}
     /// Does nothing.
     public func stopSend() {}
+}
+
+/// Adapts an ``AsyncVideoSource`` to the ``VideoSource`` that a node drives.
+final class VideoSourceTask: VideoSource {
+    private let source: any AsyncVideoSource
+    private let sender = Mutex<VideoSender?>(nil)
+    private let task = SourceTask()
+
+    init(_ source: any AsyncVideoSource) { self.source = source }
+
+    var capabilities: [VideoCapability] { source.capabilities }
+
+    func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) throws {
+        self.sender.withLock { $0 = sender }
+        try source.initialize(sender: sender, supported: supported, suggested: suggested)
+    }
+
+    func propertyChange(supported: [VideoCapability], suggested: VideoCapability?) {
+        source.propertyChange(supported: supported, suggested: suggested)
+    }
+
+    func startSend() throws {
+        try source.startSend()
+        guard let sender = sender.withLock({ $0 }) else { return }
+        try task.start(sender) { [source] in try await source.run(sender: sender) }
+    }
+
+    func stopSend() {
+        task.stop(sender.withLock { $0 })
+        source.stopSend()
+    }
+
+    func uninitialize() {
+        source.uninitialize()
+        sender.withLock { $0 = nil }
+    }
 }

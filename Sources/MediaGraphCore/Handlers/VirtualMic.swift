@@ -1,19 +1,21 @@
 import GStreamer
+import Synchronization
 
 /// A source of sound that a `virtualmic` node drives (Zoom's `ZoomVideoSDKVirtualAudioMic`).
 ///
-/// Lifecycle, each once a cycle and in this order: `micInitialize` (NULL→READY) → `micStartSend` (PAUSED→PLAYING) →
-/// `micStopSend` (PLAYING→PAUSED) → `micUninitialize` (READY→NULL). A second PLAYING brings a second `micStartSend` and
-/// `micStopSend` only. The calls come on the thread that changes the graph's state, one at a time: return soon, and send from
-/// a thread or task of your own. The node holds the microphone from attachment until it is freed.
+/// The node calls, in this order: `micInitialize` (NULL→READY), `micStartSend` (PAUSED→PLAYING), `micStopSend`
+/// (PLAYING→PAUSED), `micUninitialize` (READY→NULL). If the graph goes to PLAYING again before NULL, only
+/// `micStartSend` and `micStopSend` are repeated. The calls are made one at a time, on the thread that changes the
+/// graph's state: return soon, and send sound from your own thread or task. The node holds the microphone until the
+/// node is freed.
 public protocol VirtualMic: AnyObject, Sendable {
-    /// Keep the sender; it refuses sound until `micStartSend`.
+    /// Called when the node goes to READY. Store the sender; it refuses sound until `micStartSend`.
     func micInitialize(sender: AudioSender) throws
-    /// Sound is accepted from now on, from inside this call too.
+    /// Called when the node starts to accept sound. You may also send sound inside this call.
     func micStartSend() throws
-    /// Sound is refused from now on: stop the pump.
+    /// Called when the node has stopped accepting sound. Stop sending.
     func micStopSend()
-    /// Let the sender go.
+    /// Called when the node goes to NULL. Release the sender.
     func micUninitialize()
 }
 
@@ -24,13 +26,15 @@ extension VirtualMic {
     public func micUninitialize() {}
 }
 
-/// A microphone that is one task: it implements `run`, and leaves `micStartSend` and `micStopSend` alone.
+/// A microphone that sends its sound from one task. It implements `run` instead of `micStartSend` and `micStopSend`.
 ///
-/// The node starts the task after `micStartSend`, cancels it at `micStopSend` and waits for its end, at most `stop-timeout`;
-/// when it goes on all the same, the bus has a warning, and the next start is refused as long as it does. `run` returning ends
-/// the stream; an error that it throws comes on the bus with the node's name, but for those that a stop brings about.
+/// The node starts the task after `micStartSend`. It cancels the task before `micStopSend`, and waits until the task
+/// ends, at most for the node's `stop-timeout`. A task that still runs then causes a warning on the bus, and the
+/// microphone can't be started again before the task has ended. The stream ends when `run` returns. An error that `run`
+/// throws is posted on the bus with the node's name, unless a stop caused it.
 public protocol AsyncVirtualMic: VirtualMic {
-    /// Sends until it has no more, or is cancelled: on the sender's `async` calls, which suspend under back-pressure.
+    /// Sends sound until there is no more, or the task is cancelled. Use the sender's `async` methods, which suspend
+    /// under back-pressure.
     func run(sender: AudioSender) async throws
 }
 
@@ -39,4 +43,34 @@ extension AsyncVirtualMic {
     public func micStartSend() {}
     /// Does nothing.
     public func micStopSend() {}
+}
+
+/// Adapts an ``AsyncVirtualMic`` to the ``VirtualMic`` that a node drives.
+final class VirtualMicTask: VirtualMic {
+    private let source: any AsyncVirtualMic
+    private let sender = Mutex<AudioSender?>(nil)
+    private let task = SourceTask()
+
+    init(_ source: any AsyncVirtualMic) { self.source = source }
+
+    func micInitialize(sender: AudioSender) throws {
+        self.sender.withLock { $0 = sender }
+        try source.micInitialize(sender: sender)
+    }
+
+    func micStartSend() throws {
+        try source.micStartSend()
+        guard let sender = sender.withLock({ $0 }) else { return }
+        try task.start(sender) { [source] in try await source.run(sender: sender) }
+    }
+
+    func micStopSend() {
+        task.stop(sender.withLock { $0 })
+        source.micStopSend()
+    }
+
+    func micUninitialize() {
+        source.micUninitialize()
+        sender.withLock { $0 = nil }
+    }
 }

@@ -1,25 +1,30 @@
 import GStreamer
 
-/// Receives what a speaker would play (Zoom's `ZoomVideoSDKVirtualAudioSpeaker`): the mix of all users, each user alone, and
-/// the sound of a share. 16-bit PCM, in the node's `rate` and `channels`, whatever the users send.
+/// Receives the sound that a speaker would play (Zoom's `ZoomVideoSDKVirtualAudioSpeaker`): the mix of all users, each
+/// user alone, and the sound of a share. The sound is 16-bit PCM with the node's `rate` and `channels`, whatever the
+/// users send.
 ///
-/// All calls come one at a time, and each stream's in order: status on, blocks, status off. On which thread is the node's
-/// `backpressure` to say. Where it drops, on a thread of the node's own: a slow handler holds up no stream. Where it blocks,
-/// on the streaming thread of the stream that the block is of, that stream's lock held, and whatever else the handler is to
-/// be told waits. `registered` comes on the thread that gives the handler to its node.
+/// All calls are made one at a time, and those of each stream in order: status on, blocks, status off. The node's
+/// `backpressure` decides on which thread. If it drops blocks, the calls are made on the node's own thread, and a slow
+/// handler delays no stream. If it blocks, a block is delivered on the streaming thread of its stream, with that
+/// stream's lock held, and all other calls to the handler wait. `registered` is called on the thread that gives the
+/// handler to its node.
 public protocol VirtualSpeaker: SendableMetatype {
-    /// Once, before anything else.
+    /// Called once, before any other method.
     mutating func registered(_ registration: SpeakerRegistration)
-    /// A block of what all users say together (onVirtualSpeakerMixedAudioReceived), as the node's editor left it. Without
-    /// one it is, sample for sample, the sum of the one-way streams, clipped once at the end. A thrown error ends the graph.
+    /// Receives a block of the mix of all users (onVirtualSpeakerMixedAudioReceived), after the node's
+    /// ``AudioProcessor``. Without a processor, each sample is the sum of the one-way streams' samples, clipped once at
+    /// the end. A thrown error ends the graph.
     mutating func mixedAudioReceived(_ frame: borrowing AudioFrame) throws
-    /// A block of what one user says (onVirtualSpeakerOneWayAudioReceived).
+    /// Receives a block of one user's sound (onVirtualSpeakerOneWayAudioReceived). A thrown error ends the graph.
     mutating func oneWayAudioReceived(_ frame: borrowing AudioFrame, user: SpeakerUser) throws
-    /// A block of a share's sound (onVirtualSpeakerSharedAudioReceived). It isn't part of the mix.
+    /// Receives a block of a share's sound (onVirtualSpeakerSharedAudioReceived), which isn't part of the mix. A thrown
+    /// error ends the graph.
     mutating func sharedAudioReceived(_ frame: borrowing AudioFrame) throws
-    /// A stream has begun (before its first block) or ended (after its last): its user, say, has come or gone.
+    /// Called when a stream has started, before its first block, and when it has ended, after its last block; for
+    /// example because its user has joined or left.
     mutating func statusChanged(isOn: Bool, of stream: SpeakerStream)
-    /// All streams have ended: finish files.
+    /// Called when all streams have ended, to finish files.
     mutating func finish() throws
 }
 
@@ -38,30 +43,30 @@ extension VirtualSpeaker {
     public mutating func finish() throws {}
 }
 
-/// Who is heard in a one-way stream.
+/// The user of a one-way stream.
 public struct SpeakerUser: Sendable, Hashable {
-    /// From the stream's ID, `room/user/kind`; where that is none such, what follows `user_` in the pad's name.
+    /// The user's name, from the stream's ID `room/user/kind`, or otherwise from the pad's name `user_NAME`.
     public let name: String
-    /// From the stream's ID; `nil` outside of a session.
+    /// The room's name, from the stream's ID; `nil` outside of a session.
     public let room: String?
 
-    /// A user; `room` is `nil` outside of a session.
+    /// Creates a user; `room` is `nil` outside of a session.
     public init(name: String, room: String? = nil) {
         self.name = name
         self.room = room
     }
 }
 
-/// One of the streams that a speaker hands over.
+/// One of the streams that a speaker delivers.
 public enum SpeakerStream: Sendable, Hashable {
     /// All users together.
     case mixed
     /// One user alone.
     case oneWay(SpeakerUser)
-    /// A share's sound.
+    /// The sound of a share.
     case shared
 
-    /// What messages call it: "mixed", "one-way", "shared".
+    /// The stream's name in messages: "mixed", "one-way" or "shared".
     public var kind: String {
         switch self {
         case .mixed: "mixed"
@@ -74,7 +79,7 @@ public enum SpeakerStream: Sendable, Hashable {
     public var user: SpeakerUser? { if case .oneWay(let user) = self { user } else { nil } }
 }
 
-/// A block of audio that may be kept and sent to other tasks, with the stream that it is of.
+/// An owned block of audio with its stream. It may be kept and sent to other tasks.
 public struct SpeakerAudio: Sendable {
     /// The stream that the block belongs to.
     public let stream: SpeakerStream
@@ -87,15 +92,16 @@ public struct SpeakerAudio: Sendable {
     }
 }
 
-/// A handler's place at its speaker.
+/// A handler's connection to its speaker.
 public struct SpeakerRegistration: Sendable {
     private let node: WeakElement
 
     init(_ node: WeakElement) { self.node = node }
 
-    /// The node's name in its graph; empty once it is gone.
+    /// The node's name in its graph; empty after the node was destroyed.
     public var name: String { node.name }
 
-    /// Posts an element message on the bus, as the node's. Any thread; nothing once the node is gone.
+    /// Posts an element message on the bus, with the node as its source. May be called on any thread. Does nothing
+    /// after the node was destroyed.
     public func post(_ structure: Structure) { node.post(structure) }
 }

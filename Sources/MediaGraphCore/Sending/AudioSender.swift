@@ -1,29 +1,36 @@
 import CMediaGraphABI
 import GStreamer
 
-/// What a virtual microphone sends its sound with (Zoom's `ZoomVideoSDKAudioSender`). Any thread; it outlives the
-/// graph, and then refuses.
+/// Sends a virtual microphone's sound into its node (Zoom's `ZoomVideoSDKAudioSender`).
 ///
-/// Sound is 16-bit PCM in the machine's byte order, the samples of two channels interleaved, at one of ``sampleRates``. A
-/// block may be of any length up to the node's `max-duration`: blocks join without a gap, wherever they are cut. Without a
-/// timestamp each goes on where the one before ended; only after a pause does it begin when it comes. Where the sender's
-/// clock runs off the graph's, which is told by when blocks come or by their timestamps, the node's `drift` says what becomes
-/// of the sound: it is resampled (`resample`), cut or filled up with silence (`skew`), or counted on (`none`). Whatever it is,
-/// a timestamp that leaves more than 40 ms out is taken for a pause, and that is filled with silence.
+/// Its methods may be called on any thread. A sender may outlive the graph; `send` then throws `wrongUsage`.
 ///
-/// `send` waits where the node's `backpressure=block`, while `buffer-time` of sound waits already; never inside
-/// `micStartSend`. It throws `invalidParameter` for a length, rate or channel count that can't be, `unsupported` for stereo
-/// where the node has `stereo=false`, `tooMuchAtOnce` for a block longer than `max-duration`, `tooFrequent` where the node
-/// refuses what it has no room for, `wrongUsage` outside `micStartSend`…`micStopSend`, and `timeOut` when there was no room
-/// within `block-timeout`. Without an error the block is in, and heard unless it waits in a queue that does nothing but make all
-/// sound late.
+/// Sound is 16-bit PCM in native byte order, with the samples of two channels interleaved, at one of ``sampleRates``. A
+/// block may have any length up to the node's `max-duration`; consecutive blocks join without a gap. A block without a
+/// timestamp follows the end of the block before it. After a pause, it starts at the time of its arrival.
 ///
-/// `@unchecked Sendable`: as its superclass.
+/// The node compares the arrival times or timestamps of blocks with the graph's clock. If the sender's clock drifts,
+/// the node's `drift` property decides: the sound is resampled (`resample`), cut or padded with silence (`skew`), or
+/// left uncorrected (`none`). In every mode, a timestamp that leaves a gap of more than 40 ms starts a pause, which is
+/// filled with silence.
+///
+/// With `backpressure=block`, `send` waits while the node queues `buffer-time` of sound, but never inside
+/// `micStartSend`. `send` throws:
+/// - `invalidParameter` if the length, rate or channel count is impossible
+/// - `unsupported` for stereo if the node has `stereo=false`
+/// - `tooMuchAtOnce` for a block longer than `max-duration`
+/// - `tooFrequent` if the queue is full and the node has `backpressure=refuse`
+/// - `wrongUsage` outside `micStartSend`…`micStopSend`
+/// - `timeOut` if the queue stayed full for `block-timeout`
+///
+/// A block that was accepted is played, unless the node drops it to shorten a queue that only delays all sound.
+///
+/// `@unchecked Sendable`: see ``MediaSender``.
 public final class AudioSender: MediaSender, @unchecked Sendable {
-    /// Samples per second that may be sent.
+    /// The sample rates that `send` accepts, in Hz.
     public static let sampleRates = [8000, 11025, 16000, 22050, 24000, 32000, 44100, 48000, 96000, 192000]
 
-    /// Sound that can be sent, as caps.
+    /// The caps of sound that can be sent.
     package static func caps(stereo: Bool) -> String {
         """
         audio/x-raw, format=\(AudioFormat.s16.gstreamerName), layout=interleaved, \
@@ -39,15 +46,15 @@ public final class AudioSender: MediaSender, @unchecked Sendable {
         super.init(abi.control)
     }
 
-    /// 2 where the node takes stereo, else 1.
+    /// The highest channel count that `send` accepts: 2 if the node has `stereo=true`, otherwise 1.
     public var maximumChannelCount: Int { Int(abi.channels) }
 
-    /// How much sound waits in the node to go out.
+    /// The duration of the sound that waits in the node's queue.
     public var buffered: ClockTime {
         ClockTime(nanoseconds: UInt64(clamping: control.level(control.context)))
     }
 
-    /// Sends a block. One copy. `timestamp` is the running time of its first sample.
+    /// Sends a block, which is copied once. `timestamp` is the running time of its first sample.
     @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")
     public func send(
         _ samples: Span<Int16>, sampleRate: Int, channelCount: Int = 1, timestamp: ClockTime? = nil
@@ -57,7 +64,7 @@ public final class AudioSender: MediaSender, @unchecked Sendable {
         }
     }
 
-    /// Sends the samples of an array.
+    /// Sends a block from an array, which is copied once. `timestamp` is the running time of its first sample.
     @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")
     public func send(
         _ samples: [Int16], sampleRate: Int, channelCount: Int = 1, timestamp: ClockTime? = nil
@@ -65,7 +72,8 @@ public final class AudioSender: MediaSender, @unchecked Sendable {
         try send(samples.span, sampleRate: sampleRate, channelCount: channelCount, timestamp: timestamp)
     }
 
-    /// The SDKs' shape: `dataLength` bytes, a multiple of two for each channel.
+    /// Sends a block from raw memory, which is copied once, with the parameters of the SDKs' call. `dataLength` is in
+    /// bytes, a multiple of two for each channel.
     @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")
     public func send(
         _ data: UnsafeRawPointer, dataLength: Int, sampleRate: Int, channelCount: Int = 1, timestamp: ClockTime? = nil
@@ -73,8 +81,8 @@ public final class AudioSender: MediaSender, @unchecked Sendable {
         try send(data, dataLength, sampleRate, channelCount, timestamp, nil, nil)
     }
 
-    /// Hands memory over without a copy. `release` runs exactly once, on any thread, also when this throws; until then the
-    /// memory must stay as it is.
+    /// Sends a block without copying it. `release` is called exactly once with `context`, on any thread, also if this
+    /// throws. Don't change or free the memory before.
     @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")
     public func send(
         owning memory: UnsafeMutableRawBufferPointer, sampleRate: Int, channelCount: Int = 1,
@@ -85,19 +93,20 @@ public final class AudioSender: MediaSender, @unchecked Sendable {
             UnsafeRawPointer(memory.baseAddress), memory.count, sampleRate, channelCount, timestamp, release, context)
     }
 
-    /// The same for tasks: under back-pressure it suspends, and no thread waits. Throws `CancellationError` too, when the task
-    /// is cancelled while it waits; then the block isn't sent. It is copied before the call suspends.
+    /// Sends a block from a task: suspends under back-pressure instead of blocking the thread. The samples are copied
+    /// before the call suspends. Throws `CancellationError` if the task is cancelled while it waits; the block isn't
+    /// sent then.
     public func send(
         _ samples: [Int16], sampleRate: Int, channelCount: Int = 1, timestamp: ClockTime? = nil
     ) async throws {
         try await suspending(samples, sampleRate, channelCount, timestamp)
     }
 
-    /// The SDKs' shape for tasks. `dataLength` must be what `bytes` holds.
+    /// Sends a block from a task, with the parameters of the SDKs' call. `dataLength` must be the size of `bytes`.
     public func send(_ bytes: [UInt8], dataLength: Int, sampleRate: Int, channelCount: Int = 1) async throws {
         guard dataLength == bytes.count else {
             throw MediaGraphError.invalidParameter(
-                .init("dataLength", expected: "\(bytes.count), as in the buffer", actual: "\(dataLength)"))
+                .init("dataLength", expected: "\(bytes.count), the size of the buffer", actual: "\(dataLength)"))
         }
         try await suspending(bytes, sampleRate, channelCount, nil)
     }

@@ -2,70 +2,70 @@ import CGStreamer
 import CMediaGraphABI
 import GStreamer
 
-/// A size and a rate of video.
+/// A frame size and a frame rate.
 public struct VideoCapability: Sendable, Hashable, CustomStringConvertible {
     /// Width in pixels.
     public var width: Int
     /// Height in pixels.
     public var height: Int
-    /// The rate.
+    /// Frames per second.
     public var framesPerSecond: Fraction
 
-    /// A size in pixels and a rate.
+    /// Creates a capability from a size in pixels and a frame rate.
     public init(width: Int, height: Int, framesPerSecond: Fraction) {
         self.width = width
         self.height = height
         self.framesPerSecond = framesPerSecond
     }
 
-    /// Such as `1280×720@30/1`.
+    /// The size and rate as text, such as `1280×720@30/1`.
     public var description: String { "\(width)×\(height)@\(framesPerSecond)" }
 }
 
-/// How the bytes of a sent frame lie and what they mean.
+/// The pixel format and color range of a frame to send.
 public struct FrameFormat: Sendable, Hashable {
-    /// How the bytes of a frame are laid out.
+    /// The pixel format.
     public var pixelFormat: VideoFormat
-    /// Full (0…255) or limited (16…235). RGB is always full.
+    /// The color range: full (0…255) or limited (16…235). RGB is always full.
     public var range: Colorimetry.Range
 
-    /// A format; `range` counts for YUV only.
+    /// Creates a frame format. `range` is ignored unless the pixel format is YUV.
     public init(_ pixelFormat: VideoFormat, range: Colorimetry.Range = .full) {
         self.pixelFormat = pixelFormat
         self.range = pixelFormat.isYUV ? range : .full
     }
 
-    /// Full-range I420: what the SDKs send unless told otherwise.
+    /// Full-range I420, the SDKs' default.
     public static let i420 = FrameFormat(.i420)
-    /// Limited-range I420: what cameras and video files have.
+    /// Limited-range I420, which cameras and video files use.
     public static let i420Limited = FrameFormat(.i420, range: .limited)
 
-    /// `nil` if handlers don't support the pixel format.
+    /// `nil` if the nodes don't carry the pixel format.
     package init?(_ frame: MGOutgoingFrame) {
         guard let pixelFormat = VideoFormat(frame.format) else { return nil }
         self.init(pixelFormat, range: frame.range == GST_VIDEO_COLOR_RANGE_16_235 ? .limited : .full)
     }
 }
 
-/// Everything about a sent frame but its bytes.
+/// Describes a frame to send: everything but its bytes.
 public struct FrameDescription: Sendable, Hashable {
     /// Width in pixels.
     public var width: Int
     /// Height in pixels.
     public var height: Int
-    /// What the bytes are.
+    /// The pixel format and color range.
     public var format: FrameFormat
-    /// How far to turn the frame, clockwise, to show it upright.
+    /// The clockwise rotation that shows the frame upright.
     public var rotation: Rotation
-    /// Nominal rate for the caps; `nil` for a variable one.
+    /// The nominal frame rate for the caps; `nil` for a variable rate.
     public var framesPerSecond: Fraction?
-    /// Width of a pixel by its height.
+    /// The width of a pixel divided by its height.
     public var pixelAspectRatio: Fraction
-    /// Running time; `nil` takes the time of arrival.
+    /// The running time at which to show the frame; `nil` for the time of its arrival.
     public var timestamp: ClockTime?
 
-    /// A frame of full-range I420 unless `format` is given, upright, with square pixels, of a variable rate and to be
-    /// shown when it arrives.
+    /// Creates a description. By default the frame is full-range I420, upright, has square pixels and a variable rate,
+    /// and is shown when it arrives.
     public init(
         width: Int, height: Int, format: FrameFormat = .i420, rotation: Rotation = .none,
         framesPerSecond: Fraction? = nil, pixelAspectRatio: Fraction = Fraction(1, 1), timestamp: ClockTime? = nil

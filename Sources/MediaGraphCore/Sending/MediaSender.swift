@@ -1,13 +1,14 @@
 import CMediaGraphABI
 import GStreamer
 
-/// What senders of video and of sound have in common. Any thread; it outlives the graph, and then refuses.
+/// The common base of ``VideoSender`` and ``AudioSender``. Its methods may be called on any thread, and after the graph
+/// is gone.
 ///
-/// `@unchecked Sendable`: the C structure is constant, and each of its functions is safe from any thread.
+/// `@unchecked Sendable`: the C structure is constant, and its functions may be called on any thread.
 public class MediaSender: @unchecked Sendable {
     let control: MGSenderControl
 
-    /// Adds a reference on what is behind `control`.
+    /// Adds a reference to the object behind `control`.
     init(_ control: MGSenderControl) {
         self.control = control
         _ = control.retain(control.context)
@@ -15,28 +16,31 @@ public class MediaSender: @unchecked Sendable {
 
     deinit { control.release(control.context) }
 
-    /// The stream ends behind what was sent so far.
+    /// Ends the stream, after everything sent so far has been delivered.
     public final func endOfStream() { control.end(control.context) }
 
-    /// The source can't go on: the graph ends with this error.
+    /// Reports that the source can't continue: the graph ends with this error, after everything sent so far has been
+    /// delivered.
     public final func fail(_ error: MediaGraphError) {
         var stored = MGError()
         error.store(in: &stored)
         control.fail(control.context, &stored)
     }
 
-    /// Waits for a running time, on the graph's clock; not at all when the pace is `fast`. False when sending has been
-    /// stopped meanwhile, and at that time when downstream has ended the stream.
+    /// Blocks until the graph's clock reaches a running time. Returns at once if the pace is `fast`.
+    ///
+    /// Returns false if sending was stopped meanwhile. If downstream has ended the stream, it returns false too, but
+    /// only at that time.
     @available(*, noasync, message: "blocks; wait on a thread of your own")
     public final func wait(until time: ClockTime) -> Bool { control.wait(control.context, time.nanoseconds) != 0 }
 
-    /// Running time now; `nil` without a clock.
+    /// The current running time; `nil` if the graph has no clock.
     public final var runningTime: ClockTime? { ClockTime(raw: GstClockTime(control.running_time(control.context))) }
 
-    /// `live` or `fast`, as the node is set.
+    /// The node's `pace`.
     public final var pace: Pace { control.pace(control.context) == Pace.fast.rawValue ? .fast : .live }
 
-    /// Whether anything is accepted now.
+    /// Whether the node accepts media now.
     final var isSending: Bool { control.wait(control.context, 0) != 0 }
     final var stopTimeout: ClockTime { ClockTime(nanoseconds: control.stop_timeout(control.context)) }
     package final func warn(_ text: String) { control.warn(control.context, text) }

@@ -1,13 +1,14 @@
 import CMediaGraphABI
 import GStreamer
 
-/// A frame in a buffer of the node's pool: filled in place, then sent without a copy. Not sent, it goes back to the pool.
+/// A frame in a buffer of the node's pool. Fill it in place, then send it without a copy. A frame that isn't sent
+/// returns to the pool.
 public struct OutgoingFrame: ~Copyable, Sendable {
     private let buffer: Buffer
     private let caps: Caps
-    /// What it will be sent as; its timestamp and rotation may still be set.
+    /// The running time at which to show the frame; `nil` for the time of its arrival.
     public var timestamp: ClockTime?
-    /// How far to turn the frame, clockwise, to show it upright.
+    /// The clockwise rotation that shows the frame upright.
     public var rotation: Rotation
     private let description: FrameDescription
 
@@ -24,7 +25,8 @@ public struct OutgoingFrame: ~Copyable, Sendable {
     /// Height in pixels.
     public var height: Int { description.height }
 
-    /// Maps the buffer for writing while `body` runs: planes with the strides that GStreamer gives them.
+    /// Maps the buffer for writing while `body` runs. The strides are GStreamer's and may include padding. Throws
+    /// `processingFailed` if the buffer can't be mapped, and rethrows the error of `body`.
     public mutating func withFrame<R>(_ body: (inout VideoFrame) throws -> R) throws -> R {
         let info = VideoInfo(caps)
         let result = try info.flatMap { info in
@@ -44,7 +46,7 @@ public struct OutgoingFrame: ~Copyable, Sendable {
         return result
     }
 
-    /// For C, which takes the buffer over.
+    /// Returns the C structure for `send`, which takes ownership of the buffer.
     consuming func handOver() -> MGOutgoingFrame {
         var outgoing = MGOutgoingFrame(description)
         outgoing.timestamp = UInt64(timestamp.raw)

@@ -1,6 +1,6 @@
-/// What a full queue does.
+/// What a queue does when it is full.
 package enum OverflowPolicy: Int32, Sendable {
     case block, dropOldest, dropNewest
-    /// Whoever sends is told, at once.
+    /// The sender gets an error at once.
     case refuse
 }

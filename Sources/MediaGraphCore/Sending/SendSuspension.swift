@@ -2,7 +2,7 @@ import CMediaGraphABI
 import GStreamer
 import Synchronization
 
-/// A task that waits for what becomes of what it sent, which may be known before it waits.
+/// Suspends a task until its frame or block was accepted or refused. The outcome may arrive before the task suspends.
 final class SendSuspension: Sendable {
     private enum State {
         case undecided
@@ -12,7 +12,7 @@ final class SendSuspension: Sendable {
 
     private let state = Mutex(State.undecided)
 
-    /// Calls a sender's `send_later` by way of `start`, and suspends where that says so.
+    /// Calls a sender's `send_later` through `start`, and suspends if it returns `MG_WAITING`.
     static func wait(
         _ control: MGSenderControl,
         _ start: (UnsafeMutableRawPointer, inout UInt64, UnsafeMutablePointer<MGError>) -> Int32
@@ -36,7 +36,8 @@ final class SendSuspension: Sendable {
         }
     }
 
-    /// `@unchecked Sendable`: what a sender's C functions are called with, from any thread; the sender outlives the call.
+    /// The context of a sender's C functions. `@unchecked Sendable`: they may be called on any thread, and the sender
+    /// outlives the call.
     private struct Context: @unchecked Sendable {
         let raw: UnsafeMutableRawPointer?
     }
@@ -63,7 +64,7 @@ final class SendSuspension: Sendable {
         waiting?.resume(with: result)
     }
 
-    /// What C calls, once.
+    /// The `done` function of `send_later`. The node calls it once.
     static let done: @convention(c) (UnsafeMutableRawPointer?, Int32, UnsafePointer<MGError>?) -> Void = {
         waiter, outcome, error in
         let suspension = Unmanaged<SendSuspension>.fromOpaque(waiter!).takeRetainedValue()

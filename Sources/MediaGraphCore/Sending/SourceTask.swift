@@ -1,10 +1,10 @@
 import GStreamer
 
-/// Drives the task of a source that is one, from `startSend` to `stopSend`.
+/// Runs the task of an ``AsyncVideoSource`` or ``AsyncVirtualMic`` from `startSend` to `stopSend`.
 package final class SourceTask: Sendable {
     private struct State: Sendable {
         var task: Task<Void, Never>?
-        /// The task of an earlier start may still run.
+        /// Whether a task runs, including one of an earlier start that hasn't ended yet.
         var running = false
     }
 
@@ -12,7 +12,8 @@ package final class SourceTask: Sendable {
 
     package init() {}
 
-    /// `run` returning ends the stream; what it throws ends the graph, but for what a stop brings about.
+    /// Starts the task. The stream ends when `run` returns. An error that `run` throws ends the graph, unless a stop
+    /// caused it. Throws `alreadyInUse` if the task of the last start still runs.
     package func start(
         _ sender: MediaSender, _ run: @escaping @Sendable () async throws -> Void
     ) throws(MediaGraphError) {
@@ -24,7 +25,7 @@ package final class SourceTask: Sendable {
                     try await run()
                     if !Task.isCancelled { sender.endOfStream() }
                 } catch {
-                    // Whatever a stop brought about is no failure: the gate closes before the task is cancelled.
+                    // Errors that a stop causes are no failures. The node closes the gate before it cancels the task.
                     if !Task.isCancelled, sender.isSending {
                         sender.fail(MediaGraphError.wrapping(error, "the source"))
                     }
@@ -36,12 +37,11 @@ package final class SourceTask: Sendable {
         guard isFree else {
             throw .alreadyInUse(
                 .init(
-                    "the source", expected: "its task to have ended after the last stop", actual: "one that still runs")
-            )
+                    "the source", actual: "its task still runs after the last stop; end the task when it is cancelled"))
         }
     }
 
-    /// Cancels the task and waits for its end, at most `stop-timeout`.
+    /// Cancels the task and waits until it ends, at most for the node's `stop-timeout`.
     package func stop(_ sender: MediaSender?) {
         monitor.withLock { $0.task.take() }?.cancel()
         let timeout = sender?.stopTimeout ?? .zero

@@ -2,9 +2,11 @@ import CGStreamer
 import CMediaGraphABI
 import GStreamer
 
-/// What a source sends its frames with. Any thread; it outlives the graph, and then refuses.
+/// Sends a video source's frames into its node.
 ///
-/// `@unchecked Sendable`: as its superclass.
+/// Its methods may be called on any thread. A sender may outlive the graph; `send` then throws `wrongUsage`.
+///
+/// `@unchecked Sendable`: see ``MediaSender``.
 public final class VideoSender: MediaSender, @unchecked Sendable {
     let abi: MGVideoSender
 
@@ -13,12 +15,13 @@ public final class VideoSender: MediaSender, @unchecked Sendable {
         super.init(abi.control)
     }
 
-    /// Sends one frame whose planes lie one behind the other without padding. One copy.
+    /// Sends a frame whose planes follow each other without padding. The bytes are copied once.
     ///
-    /// Waits while the node's queue is full and its pace is `fast`; never inside `startSend`. Throws
-    /// `invalidParameter` for a length, size or format that can't be, with what was expected; `wrongUsage` outside
-    /// `startSend`…`stopSend`; `timeOut` when the queue stayed full for `block-timeout`, which a live
-    /// source has by default and a fast one hasn't.
+    /// Blocks while the node's queue is full and its pace is `fast`, but never inside `startSend`. Throws:
+    /// - `invalidParameter` if the length, size or format is impossible; the error names what was expected
+    /// - `wrongUsage` outside `startSend`…`stopSend`
+    /// - `timeOut` if the queue stayed full for `block-timeout`. By default, live sources have such a limit and fast
+    ///   ones don't.
     @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")
     public func send(_ bytes: Span<UInt8>, _ frame: FrameDescription) throws(MediaGraphError) {
         try bytes.withUnsafeBytes { (memory) throws(MediaGraphError) in
@@ -26,13 +29,14 @@ public final class VideoSender: MediaSender, @unchecked Sendable {
         }
     }
 
-    /// Sends the bytes of an array.
+    /// Sends a frame from an array whose planes follow each other without padding. The bytes are copied once.
     @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")
     public func send(_ bytes: [UInt8], _ frame: FrameDescription) throws(MediaGraphError) {
         try send(bytes.span, frame)
     }
 
-    /// The SDKs' shape. `dataLength` is `width*height*3/2` for I420 of even size (chroma is rounded up for odd).
+    /// Sends a frame from raw memory, which is copied once, with the parameters of the SDKs' call. `dataLength` is
+    /// `width*height*3/2` for I420 with even width and height; odd chroma sizes are rounded up.
     @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")
     public func sendVideoFrame(
         _ buffer: UnsafeRawPointer, width: Int, height: Int, dataLength: Int, rotation: Rotation = .none,
@@ -44,8 +48,9 @@ public final class VideoSender: MediaSender, @unchecked Sendable {
             release: nil, context: nil)
     }
 
-    /// Hands memory over without a copy, where GStreamer's layout is packed at this size (else it is copied once).
-    /// `release` runs exactly once, on any thread, also when this throws; until then the memory must stay as it is.
+    /// Sends a frame without copying it, if GStreamer's layout has no padding at this size; otherwise it is copied
+    /// once. `release` is called exactly once with `context`, on any thread, also if this throws. Don't change or free
+    /// the memory before.
     @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")
     public func send(
         owning memory: UnsafeMutableRawBufferPointer, _ frame: FrameDescription,
@@ -54,15 +59,15 @@ public final class VideoSender: MediaSender, @unchecked Sendable {
         try send(UnsafeRawPointer(memory.baseAddress), length: memory.count, frame, release: release, context: context)
     }
 
-    /// Sends a frame that was made by `makeFrame`: nothing is copied.
+    /// Sends a frame from ``makeFrame(_:)`` without copying it.
     @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")
     public func send(_ frame: consuming OutgoingFrame) throws(MediaGraphError) {
         var outgoing = frame.handOver()
         try MediaGraphError.check { abi.send(control.context, &outgoing, $0) }
     }
 
-    /// A frame of the node's own pool, to be filled in place and sent: nothing is copied. Its bytes are whatever they were.
-    /// Any time from `initialize` on; throws as `send` does.
+    /// Returns a frame from the node's pool, to be filled in place and sent without a copy. Its bytes are
+    /// uninitialized. May be called at any time after `initialize` was called; throws the errors of `send`.
     public func makeFrame(_ frame: FrameDescription) throws(MediaGraphError) -> OutgoingFrame {
         var outgoing = MGOutgoingFrame(frame)
         var buffer: UnsafeMutablePointer<GstBuffer>?
@@ -85,7 +90,7 @@ public final class VideoSender: MediaSender, @unchecked Sendable {
 }
 
 extension MGOutgoingFrame {
-    /// All but its bytes.
+    /// All fields except the bytes.
     init(_ frame: FrameDescription) {
         self.init(
             data: nil, length: 0, width: Int32(clamping: frame.width), height: Int32(clamping: frame.height),
@@ -95,5 +100,45 @@ extension MGOutgoingFrame {
             rate_denominator: frame.framesPerSecond?.denominator ?? 1,
             aspect_numerator: frame.pixelAspectRatio.numerator, aspect_denominator: frame.pixelAspectRatio.denominator,
             timestamp: UInt64(frame.timestamp.raw), release: nil, release_context: nil, buffer: nil)
+    }
+}
+
+/// Sending from tasks: these calls suspend under back-pressure instead of blocking the thread. Waiting tasks get room
+/// in the order of their calls.
+///
+/// Each call throws the errors of its blocking form, including `timeOut` after `block-timeout`, and `CancellationError`
+/// if the task is cancelled while it waits; the frame isn't sent then.
+extension VideoSender {
+    /// Sends a frame whose planes follow each other without padding. The bytes are copied once, before the call
+    /// suspends.
+    public func send(_ bytes: [UInt8], _ frame: FrameDescription) async throws {
+        try await SendSuspension.wait(control) { waiter, ticket, error in
+            bytes.withUnsafeBytes { memory in
+                var outgoing = MGOutgoingFrame(frame)
+                outgoing.data = memory.baseAddress
+                outgoing.length = Int64(memory.count)
+                return abi.send_later(control.context, &outgoing, waiter, SendSuspension.done, &ticket, error)
+            }
+        }
+    }
+
+    /// Sends a frame with the parameters of the SDKs' call. `dataLength` must be the size of `bytes`.
+    public func sendVideoFrame(
+        _ bytes: [UInt8], width: Int, height: Int, dataLength: Int, rotation: Rotation = .none,
+        format: FrameFormat = .i420
+    ) async throws {
+        guard dataLength == bytes.count else {
+            throw MediaGraphError.invalidParameter(
+                .init("dataLength", expected: "\(bytes.count), the size of the buffer", actual: "\(dataLength)"))
+        }
+        try await send(bytes, FrameDescription(width: width, height: height, format: format, rotation: rotation))
+    }
+
+    /// Sends a frame from ``makeFrame(_:)`` without copying it.
+    public func send(_ frame: consuming OutgoingFrame) async throws {
+        var outgoing = frame.handOver()
+        try await SendSuspension.wait(control) { waiter, ticket, error in
+            abi.send_later(control.context, &outgoing, waiter, SendSuspension.done, &ticket, error)
+        }
     }
 }

@@ -1,7 +1,7 @@
 import GStreamer
 import Synchronization
 
-/// A question to a driver or a server that may never answer, on a thread of its own that can be abandoned. The caller waits
+/// A call to a driver or a server that may never return, on its own thread, which can be abandoned. The caller waits
 /// for a limited time, so a graph that waits for the caller isn't blocked either.
 package final class DeviceCall<Answer: Sendable>: AbandonableCall, Sendable {
     private enum Progress: Sendable {
@@ -12,8 +12,9 @@ package final class DeviceCall<Answer: Sendable>: AbandonableCall, Sendable {
     private let progress = BlockingMonitor<Progress>(.waiting)
     private let thread: NativeThread
 
-    /// Starts the call. If the caller no longer waits when the answer comes, `late` gets the answer, on the call's thread.
-    /// `late` gets `nil` if the thread is stuck for good: no answer will come, and what the thread holds is never released.
+    /// Starts the call. If the caller no longer waits when the answer arrives, `late` gets the answer, on the call's
+    /// thread. `late` gets `nil` if the thread is blocked forever: no answer will arrive, and nothing that the thread
+    /// holds is released.
     package init(
         _ question: @escaping @Sendable () -> Answer, late: @escaping @Sendable (Answer?) -> Void = { _ in }
     ) {
@@ -37,13 +38,14 @@ package final class DeviceCall<Answer: Sendable>: AbandonableCall, Sendable {
         }
     }
 
-    /// Once. It blocks: `nil` when there was no answer after so many milliseconds, or when the call was abandoned.
+    /// Blocks until the call returns, and returns its answer; `nil` after the given time, or if the call was abandoned.
+    /// Call it once.
     package func answer(within milliseconds: UInt64) -> Answer? {
         _ = progress.wait(timeout: Int64(milliseconds) * 1000) { progress -> Bool? in
             if case .waiting = progress { return nil }
             return true
         }
-        // It may have answered just now.
+        // The answer may have arrived just now; then `abandon` changes nothing.
         abandon()
         guard case .answered(let answer) = progress.withLock({ $0 }) else {
             thread.detach()
@@ -58,48 +60,49 @@ package final class DeviceCall<Answer: Sendable>: AbandonableCall, Sendable {
     }
 }
 
+/// A call whose caller can stop waiting for it.
 package protocol AbandonableCall: Sendable {
-    /// Whoever waits for it goes on without, unless it has answered. Any thread.
+    /// Ends the caller's wait without an answer, unless the answer has arrived. May be called on any thread.
     func abandon()
 }
 
-/// Those of this process.
+/// All device calls of this process.
 package enum DeviceCalls {
     private static let underWay = Atomic<Int>(0)
 
     package static func begin() { underWay.wrappingAdd(1, ordering: .relaxed) }
     package static func end() { underWay.wrappingSubtract(1, ordering: .relaxed) }
 
-    /// Whether calls are running. Then end the process with `_exit`: the destructors that `exit` runs would free what a
-    /// driver's or server's library still uses.
-    package static var areUnderWay: Bool { underWay.load(ordering: .relaxed) > 0 }
+    /// Whether calls are running. If so, end the process with `_exit`: the destructors that `exit` runs would free
+    /// memory that a driver's or server's library still uses.
+    package static var areRunning: Bool { underWay.load(ordering: .relaxed) > 0 }
 
-    private struct Forsaking: Sendable {
+    private struct Abandonment: Sendable {
         var body: @Sendable () -> Void
     }
-    /// By the calls' threads.
-    private static let forsakings = Mutex<[UInt: Forsaking]>([:])
+    /// What to do when a call is abandoned on its own thread, by that thread.
+    private static let abandonments = Mutex<[UInt: Abandonment]>([:])
 
     fileprivate struct Entry {
         fileprivate let thread: UInt
-        func end() { _ = forsakings.withLock { $0.removeValue(forKey: thread) } }
+        func end() { _ = abandonments.withLock { $0.removeValue(forKey: thread) } }
     }
 
-    fileprivate static func enter(_ forsaken: @escaping @Sendable () -> Void) -> Entry {
-        let entry = Entry(thread: currentThread())
-        forsakings.withLock { $0[entry.thread] = Forsaking(body: forsaken) }
+    fileprivate static func enter(_ abandoned: @escaping @Sendable () -> Void) -> Entry {
+        let entry = Entry(thread: currentThreadID())
+        abandonments.withLock { $0[entry.thread] = Abandonment(body: abandoned) }
         return entry
     }
 
     /// Whether this thread runs a device call.
-    package static var isOnCallThread: Bool { forsakings.withLock { $0[currentThread()] != nil } }
+    package static var isOnCallThread: Bool { abandonments.withLock { $0[currentThreadID()] != nil } }
 
-    /// Abandons the call on this thread, which can't go on: the caller stops waiting, and the thread blocks forever. Returns
-    /// at once if the thread runs no call.
+    /// Abandons the call on this thread, which can't continue: the caller stops waiting, and the thread blocks forever.
+    /// Returns at once if the thread runs no call.
     package static func abandonCurrentCall() {
-        let forsaking = forsakings.withLock { $0.removeValue(forKey: currentThread()) }
-        guard let forsaking else { return }
-        forsaking.body()
+        let abandonment = abandonments.withLock { $0.removeValue(forKey: currentThreadID()) }
+        guard let abandonment else { return }
+        abandonment.body()
         BlockingMonitor(()).wait { _ -> Void? in nil }
     }
 }

@@ -1,9 +1,9 @@
 import GStreamer
 
-/// An encoder's bit rate in the wrong unit: `x264enc bitrate=2000000` is 2 Gbit/s, `vp8enc target-bitrate=2000` is 2 kbit/s. Only
-/// a property's blurb says which unit it has.
+/// Finds bit rates of encoders in the wrong unit: `x264enc bitrate=2000000` is 2 Gbit/s, `vp8enc target-bitrate=2000`
+/// is 2 kbit/s. Only a property's blurb names its unit.
 enum BitRateCheck {
-    /// What people hear or see, in bits per second, with room on both sides.
+    /// The plausible bit rates of media for people, in bits per second, with a generous margin.
     private static let plausible: [(kind: String, range: ClosedRange<Double>)] = [
         ("Video", 10_000...400_000_000), ("Audio", 1_000...20_000_000),
     ]
@@ -16,7 +16,7 @@ enum BitRateCheck {
             return context.parsed.elements[index].properties.compactMap { property in
                 guard let info = factory.property(property.name), let unit = unit(of: info),
                     let value = Double(property.value), value > 0, !range.contains(value * unit.bits),
-                    // That is an error by itself.
+                    // PropertyCheck reports values out of range.
                     info.valueError(for: property.value) == nil
                 else { return nil }
                 let isLow = value * unit.bits < range.lowerBound
@@ -33,7 +33,8 @@ enum BitRateCheck {
         }
     }
 
-    /// What to write for a number that a property in kbit/s has no room for; `nil` where it isn't bits per second either.
+    /// Returns what to write for a number that exceeds the range of a property in kbit/s; `nil` if the number makes no
+    /// sense in bit/s either.
     static func remedy(_ value: String, _ info: PropertyInfo) -> String? {
         guard let unit = unit(of: info), unit.bits > 1, let bits = Double(value), bits >= 1000,
             info.valueError(for: "\(Int(bits / 1000))") == nil

@@ -1,10 +1,10 @@
 import GStreamer
 
-/// Fields of video and audio in a filter's caps, or in a property, that are mistyped or called as other programs do, or hold a
-/// value of a type that nothing takes: `widht=320`, `fps=30`, `framerate=30`. GStreamer takes any field of any type.
+/// Finds wrong fields in the caps of filters and properties: mistyped names, names from other programs, and values of a
+/// type that no element accepts (`widht=320`, `fps=30`, `framerate=30`). GStreamer accepts any field with any type.
 enum CapsFieldCheck {
-    /// What GStreamer's raw media types document (`design/mediatype-video-raw`, `mediatype-audio-raw`), and what its own
-    /// elements add.
+    /// The fields that GStreamer documents for raw media (`design/mediatype-video-raw`, `mediatype-audio-raw`), and
+    /// those that its elements add.
     private static let fields: [String: [String]] = [
         "video/x-raw": [
             "format", "width", "height", "framerate", "max-framerate", "pixel-aspect-ratio", "interlace-mode",
@@ -43,13 +43,14 @@ enum CapsFieldCheck {
                     else { return nil }
                     return Problem(
                         place: .expanded(range(of: field, in: text, place)), severity: .warning,
-                        message: "\(structure.name) has no field \"\(field)\", and nothing here looks at one",
+                        message: "\(structure.name) has no field \"\(field)\", so no element here reads it",
                         hint: "did you mean \"\(meant)\"?")
                 }
         }
     }
 
-    /// A format that there isn't: GStreamer only says that two elements can't be linked, and of a property nothing.
+    /// Returns a problem for a format that doesn't exist. For a filter, GStreamer reports only that two elements can't
+    /// be linked; for a property, it reports nothing.
     private static func formatProblem(
         of structure: Structure, _ text: String, _ place: Range<Int>, isFilter: Bool
     ) -> [Problem] {
@@ -67,7 +68,7 @@ enum CapsFieldCheck {
         ]
     }
 
-    /// Numbers of a type that the field never has, so that nothing takes them.
+    /// Returns problems for numbers of a type that the field never has, so that no element accepts them.
     private static func numberProblems(of structure: Structure, _ text: String, _ place: Range<Int>) -> [Problem] {
         let media = structure.name.prefix { $0 != "/" }
         guard ["video", "audio", "image"].contains(media) else { return [] }
@@ -93,7 +94,7 @@ enum CapsFieldCheck {
             }
     }
 
-    /// Where the field's name stands; all of the text where a backslash keeps offsets from carrying over.
+    /// Returns the place of the field's name; the place of the whole text if backslashes make the offsets differ.
     private static func range(of field: String, in text: String, _ place: Range<Int>) -> Range<Int> {
         let bytes = Array(text.utf8)
         let name = Array(field.utf8)

@@ -1,13 +1,14 @@
 import GStreamer
 
-/// What the checks know about a parsed description.
+/// A parsed description with its factories and links by element, for the checks. Elements are identified by their index
+/// in the description.
 struct CheckContext {
     let parsed: ParsedDescription
-    /// The factories of the elements that exist, by index.
+    /// The factories of the elements, without those that don't exist.
     private(set) var factories: [Int: ElementFactoryInfo] = [:]
-    /// The elements that have each name.
+    /// The elements with each name.
     let named: [String: [Int]]
-    /// The links to each element and from it, by index, as far as the text tells which elements they connect.
+    /// The links to and from each element, without links whose end the text doesn't determine.
     private var linksInto: [Int: [ParsedLink]] = [:]
     private var linksFrom: [Int: [ParsedLink]] = [:]
 
@@ -28,8 +29,8 @@ struct CheckContext {
     func links(into element: Int) -> [ParsedLink] { linksInto[element] ?? [] }
     func links(from element: Int) -> [ParsedLink] { linksFrom[element] ?? [] }
 
-    /// The links that lead to an element and what they lead from, the nearest first, as long as there is one way that the text
-    /// tells.
+    /// Returns the links upstream of an element with their sources, nearest first. Ends at an element that doesn't have
+    /// exactly one input, or whose input the text doesn't determine.
     func chain(into element: Int) -> some Sequence<(link: ParsedLink, source: Int)> {
         var seen: Set<Int> = [element]
         return sequence(state: element) { index in
@@ -43,14 +44,14 @@ struct CheckContext {
         }
     }
 
-    /// How messages call an element: by its name, where it was given one that says more than its factory's.
+    /// Returns an element's name for messages: its factory's name, followed by the name that the text gives it.
     func label(_ index: Int) -> String {
         let element = parsed.elements[index]
         guard let name = element.name, !name.isUnknown else { return element.factory }
         return "\(element.factory) \"\(name.value)\""
     }
 
-    /// The element that a link's end is; `nil` when that can't be said from the text.
+    /// Returns the element at the end of a link; `nil` if the text doesn't determine it.
     func element(of end: ParsedLink.End) -> Int? {
         switch end.target {
         case .element(let index): index
@@ -59,7 +60,7 @@ struct CheckContext {
         }
     }
 
-    /// The elements that each link leads from and to; `nil` where the text doesn't tell them all.
+    /// The source and sink element of each link; `nil` if the text doesn't determine all of them.
     var linkedElements: [(source: Int, sink: Int)]? {
         var linked: [(source: Int, sink: Int)] = []
         for link in parsed.links {
@@ -69,12 +70,12 @@ struct CheckContext {
         return linked
     }
 
-    /// Whether a value is one of GStreamer's words for that.
+    /// Returns whether `text` is one of the words that GStreamer reads as this Boolean value.
     static func says(_ value: Bool, _ text: String) -> Bool {
         (value ? ["true", "1", "yes", "t"] : ["false", "0", "no", "f"]).contains(text.lowercased())
     }
 
-    /// Whether the text sets a switch of an element so.
+    /// Returns whether the text sets a Boolean property of an element to `value`.
     func sets(_ property: String, to value: Bool, on index: Int) -> Bool {
         Self.says(value, parsed.elements[index].value(of: property) ?? "")
     }

@@ -1,7 +1,7 @@
 import GStreamer
 
-/// `child::property=value`: of an element in a bin, or of a pad, which may not be there yet. GStreamer keeps such a value
-/// for a child of that name, and says nothing when the child turns up without the property.
+/// Checks `child::property=value`. The child is an element in a bin, or a pad, and may not exist yet. GStreamer keeps
+/// the value until a child of that name appears, and reports nothing if the child doesn't have the property.
 enum ChildPropertyCheck {
     static func problem(
         _ property: ParsedProperty, of index: Int, _ factory: ElementFactoryInfo, _ context: CheckContext
@@ -31,12 +31,12 @@ enum ChildPropertyCheck {
         if info.isConstructOnly {
             return Problem(
                 place: .expanded(property.range), message: "property \"\(info.name)\" of \(label) can't be set",
-                hint: "it is taken only when \(label) is made")
+                hint: "it can only be set when \(label) is created")
         }
         return PropertyCheck.problem(property, info, label: label)
     }
 
-    /// The element that is meant by names from bin to bin, when the description itself has it.
+    /// Returns the element of the description that a path of names, from bin to bin, leads to; `nil` if there is none.
     private static func child(_ path: ArraySlice<String>, of bin: Int, _ context: CheckContext) -> Int? {
         var parent = bin
         for name in path {
@@ -57,6 +57,6 @@ enum ChildPropertyCheck {
 }
 
 extension PadTemplateInfo {
-    /// Whether a link can make a pad of this name, whose properties an element's child properties then are.
+    /// Returns whether a pad of this name exists or can be requested, so that its properties are child properties.
     fileprivate func mayBeChild(_ name: String) -> Bool { presence != .sometimes && matches(name) }
 }

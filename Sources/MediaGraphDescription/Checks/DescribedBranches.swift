@@ -1,12 +1,12 @@
 import GStreamer
 
-/// What lies behind the links of a description.
+/// The elements downstream of each element of a description.
 struct DescribedBranches {
-    /// The elements that each element feeds, in the order of their links.
+    /// The elements to which each element is linked, in the order of the links.
     let readers: [Int: [Int]]
     let context: CheckContext
 
-    /// `nil` where the text doesn't tell all links.
+    /// Creates the branches of a description; `nil` if the text doesn't determine all links.
     init?(_ context: CheckContext) {
         guard let linked = context.linkedElements else { return nil }
         self.context = context
@@ -17,19 +17,23 @@ struct DescribedBranches {
         ["queue", "queue2", "multiqueue"].contains(factory.name)
     }
 
-    /// A sink without a queue before it: the thread that brings its first buffer waits there for PLAYING.
+    /// Returns whether there is a sink without a queue between it and this element. The thread that delivers the sink's
+    /// first buffer blocks there until PLAYING.
     func holdsBuffers(_ index: Int) -> Bool { !ends(behind: index, past: { !Self.isQueue($0) }).isEmpty }
 
-    /// A sink that PLAYING waits for. Some nodes don't preroll, nor do sinks with async=false.
+    /// Returns whether there is a sink downstream for which PLAYING waits.
     func prerolls(_ index: Int) -> Bool { prerollingEnd(behind: index) != nil }
 
+    /// Returns a sink downstream for which PLAYING waits. Some nodes don't preroll, and sinks with async=false don't
+    /// either.
     func prerollingEnd(behind index: Int) -> Int? {
         ends(behind: index, past: { _ in true }).first { end in
             !neverPrerolls(end) && !context.sets("async", to: false, on: end)
         }
     }
 
-    /// Whether what comes there is kept until the graph plays: by a sink, or a pipe that delivers by the clock.
+    /// Returns whether buffers are held downstream until the graph plays: by a sink that prerolls, or by a pipe that
+    /// synchronizes to the clock.
     func waitsForPlaying(_ index: Int) -> Bool {
         ends(behind: index, past: { _ in true }).contains {
             !neverPrerolls($0) || context.sets("sync", to: true, on: $0)
@@ -40,7 +44,7 @@ struct DescribedBranches {
         context.factories[index].flatMap { KnownNodes.node($0.name) }?.prerolls == false
     }
 
-    /// The sinks that are reached through elements for which `passes` is true.
+    /// Returns the sinks downstream of this element that are reached through elements for which `passes` returns true.
     private func ends(behind start: Int, past passes: (ElementFactoryInfo) -> Bool) -> [Int] {
         elements(behind: start, past: passes).filter { index in
             readers[index] == nil
@@ -49,7 +53,7 @@ struct DescribedBranches {
         }
     }
 
-    /// This element and those that get what it gives, through elements for which `passes` is true.
+    /// Returns this element and the elements downstream of it, as far as `passes` returns true for each.
     func elements(behind start: Int, past passes: (ElementFactoryInfo) -> Bool = { _ in true }) -> [Int] {
         var found: [Int] = []
         var seen: Set<Int> = []

@@ -1,53 +1,54 @@
 import GStreamer
 
-/// A check of your own, run with the built-in ones on every element that a description names.
+/// A custom check, which runs after the built-in ones on every element of a description.
 public protocol DescriptionCheck: Sendable {
-    /// What is wrong with `element`. Its factory exists, and what the factory itself says about its properties was checked
-    /// before; a property that didn't pass is among `element.properties` all the same.
+    /// Returns the problems of one element, whose factory exists. The built-in checks have compared its properties with
+    /// its class; `element.properties` includes those that failed.
     func problems(in element: DescribedElement) -> [Diagnostic]
-    /// What is wrong with the elements of a description together, in the order of the text; URIs that stand in an element's
-    /// place are among them. The default asks each element by itself.
+    /// Returns the problems of all elements together. `elements` is in the order of the text and includes URIs in an
+    /// element's place. The default implementation calls ``problems(in:)`` for each element.
     func problems(among elements: [DescribedElement]) -> [Diagnostic]
 }
 
 extension DescriptionCheck {
-    /// The problems of each element by itself.
+    /// Returns the problems of each element by itself.
     public func problems(among elements: [DescribedElement]) -> [Diagnostic] {
         elements.filter { $0.uriDirection == nil }.flatMap { problems(in: $0) }
     }
 }
 
-/// An element of a description, as it was written.
+/// An element of a description, as written.
 public struct DescribedElement: Sendable {
     /// The factory's name; for a URI in an element's place, the URI.
     public let factory: String
-    /// The name that it was given.
+    /// The name that the text gives the element; `nil` if it gives none.
     public let name: String?
     /// The properties that the text sets, in the order of the text.
     public let properties: [DescribedProperty]
-    /// Whether something is linked to a sink pad of it.
-    public let isFed: Bool
-    /// The source pads that links lead from, empty for one that isn't named.
+    /// Whether a link leads to one of the element's sink pads.
+    public let hasInput: Bool
+    /// The names of the source pads from which links lead. Contains an empty string if a link doesn't name its pad.
     package let sourcePads: Set<String>
-    /// Which way data goes by a URI in an element's place; `nil` for an element.
+    /// For a URI in an element's place, whether it is read (`source`) or written (`sink`); `nil` for an element.
     package let uriDirection: ParsedLink.Direction?
-    /// The variable that the factory's name is the value or the default of.
+    /// The variable whose value or default contains the factory's name; `nil` if there is none.
     package var variable: String? { isNested ? nil : locator.variable(at: offsets) }
-    /// Whether it stands in the value of another element's property.
+    /// Whether the element is part of the value of another element's property.
     let isNested: Bool
     let locator: Locator
     let offsets: Range<Int>
 
-    /// The last value that was given for a property, which is the one that holds.
+    /// Returns a property that the text sets; `nil` if the text doesn't set it. If the text sets it more than once,
+    /// returns the last one, which takes effect.
     public func property(_ name: String) -> DescribedProperty? { properties.last { $0.name == name } }
 
-    /// Whether a Boolean property is set to `value`, by any of GStreamer's words for it.
+    /// Returns whether the text sets a Boolean property to `value`, with any of GStreamer's words for it.
     package func sets(_ property: String, to value: Bool) -> Bool {
         CheckContext.says(value, self.property(property)?.value ?? "")
     }
 
-    /// The elements in values of its properties, as in `video-sink="videoconvert ! fakesink"`, with those in theirs. They stand
-    /// where the value does.
+    /// The elements in the values of the element's properties, as in `video-sink="videoconvert ! fakesink"`, at any
+    /// depth. Their ranges are those of the value.
     package var nested: [DescribedElement] {
         guard uriDirection == nil, let factory = ElementFactoryInfo.find(factory) else { return [] }
         return properties.flatMap { property -> [DescribedElement] in
@@ -59,10 +60,10 @@ public struct DescribedElement: Sendable {
         }
     }
 
-    /// Where the factory's name stands.
+    /// The range of the factory's name.
     public var range: SourceRange { locator.source.range(locator.sourceRange(of: .expanded(offsets))) }
 
-    /// A diagnostic that points at the factory's name.
+    /// Creates a diagnostic that points at the factory's name.
     public func diagnostic(
         _ message: String, hint: String? = nil, severity: Diagnostic.Severity = .error
     ) -> Diagnostic {
@@ -79,13 +80,13 @@ extension DescribedElement {
                     name: $0.name, value: $0.text(in: element.factory), locator: property.locator,
                     offsets: property.offsets)
             },
-            isFed: false, sourcePads: [], uriDirection: element.uriDirection, isNested: true,
+            hasInput: false, sourcePads: [], uriDirection: element.uriDirection, isNested: true,
             locator: property.locator, offsets: property.offsets)
     }
 }
 
 extension ParsedProperty {
-    /// The value without the quotes that a string property takes off itself.
+    /// Returns the value without the quotes that a string property removes by itself.
     func text(in factory: String) -> String {
         let bytes = Array(value.utf8)
         guard PropertyText.isQuoted(bytes), ElementFactoryInfo.find(factory)?.property(name)?.kind == .string,
@@ -99,16 +100,16 @@ extension ParsedProperty {
 public struct DescribedProperty: Sendable {
     /// The property's name.
     public let name: String
-    /// The value as its type reads it: without the description's own quotes and backslashes. `nil` when an undefined
-    /// variable is part of it.
+    /// The value as the property's type reads it, without the description's quotes and backslashes. `nil` if it
+    /// contains an undefined variable.
     public let value: String?
     let locator: Locator
     let offsets: Range<Int>
 
-    /// Where the value stands.
+    /// The range of the value.
     public var range: SourceRange { locator.source.range(locator.sourceRange(of: .expanded(offsets))) }
 
-    /// A diagnostic that points at the value.
+    /// Creates a diagnostic that points at the value.
     public func diagnostic(
         _ message: String, hint: String? = nil, severity: Diagnostic.Severity = .error
     ) -> Diagnostic {

@@ -1,6 +1,6 @@
 import GStreamer
 
-/// All checks of a parsed description that need nothing but GStreamer's registry and classes.
+/// Runs the checks of a parsed description that need only GStreamer's registry and classes.
 enum DescriptionChecks {
     static func problems(in parsed: ParsedDescription) -> [Problem] { problems(in: CheckContext(parsed)) }
 
@@ -12,7 +12,8 @@ enum DescriptionChecks {
             + BitRateCheck.problems(in: context) + URICheck.problems(in: context)
     }
 
-    /// An invalid caps value can't link anywhere, so its link errors are left out.
+    /// Returns the problems of links and of caps. A filter with an invalid value can't be linked at all, so the errors
+    /// of its link are left out.
     private static func linkProblems(in context: CheckContext) -> [Problem] {
         let fields = CapsFieldCheck.problems(in: context)
         let wrong = fields.filter { $0.severity == .error }.compactMap(\.expandedRange)

@@ -1,9 +1,9 @@
 import GStreamer
 
-/// Every element must exist, and every URI must have an element that handles it.
+/// Checks that every element exists, and that an element handles every URI.
 enum ElementCheck {
     static func problems(in context: CheckContext) -> [Problem] {
-        // Looking for what was meant costs more than all the rest: once for each name.
+        // The search for similar names is the slowest part, so it runs once for each name.
         var findings: [String: Finding?] = [:]
         return context.parsed.elements.indices.compactMap { index in
             let element = context.parsed.elements[index]
@@ -27,12 +27,13 @@ enum ElementCheck {
         }
     }
 
-    /// GStreamer fails an assertion for each element that it puts into something else.
+    /// Returns a problem for elements in the parentheses of an element that isn't a bin, for which GStreamer fails an
+    /// assertion.
     private static func noBin(_ element: ParsedElement, _ factory: ElementFactoryInfo) -> Problem? {
         if factory.isBin { return nil }
         return Problem(
-            place: .expanded(element.range), message: "\(element.factory) isn't a bin: nothing can be put into it",
-            hint: "for a pad's name there is no blank after the dot; for a plain bin write bin.( … )")
+            place: .expanded(element.range), message: "\(element.factory) isn't a bin and can't contain other elements",
+            hint: "to name a pad, write its name directly after the dot; for a plain bin, write bin.( … )")
     }
 
     private struct Finding {
@@ -46,7 +47,7 @@ enum ElementCheck {
         case .notLoadable:
             return Finding(
                 message: "element \"\(name)\" can't be loaded",
-                hint: "its plugin lacks something; gst-inspect-1.0 \(name) says what")
+                hint: "its plugin doesn't load; run gst-inspect-1.0 \(name) to see why")
         case .unknown:
             let message = "no element \"\(name)\""
             if let package = DebianPackages.shared.package(ofElement: name) {
@@ -61,7 +62,7 @@ enum ElementCheck {
         }
     }
 
-    /// Of `mp3enc` it is `lamemp3enc` rather than `vp8enc`.
+    /// Returns the most similar element; for `mp3enc`, that is `lamemp3enc` rather than `vp8enc`.
     private static func similar(to name: String) -> String? {
         let names = ElementFactoryInfo.allNames
         let near = NearestName.find(name, among: names)

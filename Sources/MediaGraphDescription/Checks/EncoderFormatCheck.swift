@@ -1,7 +1,8 @@
 import GStreamer
 
-/// Warns of raw video that x264enc and x265enc refuse, or encode in a form that most players can't play. A converter before
-/// them turns any format that they don't list into 4:4:4, even one with less chroma (measured with GStreamer 1.22).
+/// Warns of raw video that x264enc and x265enc refuse, or encode in a form that most players can't play. A converter
+/// before these encoders converts any format that they don't support to 4:4:4, even one with less chroma (measured with
+/// GStreamer 1.22).
 enum EncoderFormatCheck {
     static func problems(in context: CheckContext) -> [Problem] {
         context.factories.sorted { $0.key < $1.key }.flatMap { index, factory -> [Problem] in
@@ -42,7 +43,7 @@ enum EncoderFormatCheck {
 
     private static func sizeProblem(_ size: (width: Int, height: Int), _ chroma: Chroma?, _ encoder: String) -> Text? {
         let (width, height) = size
-        // Other chroma formats have their own warning.
+        // chromaProblem warns of other chroma formats.
         guard chroma == nil || chroma == .quarter, !width.isMultiple(of: 2) || !height.isMultiple(of: 2) else {
             return nil
         }
@@ -53,8 +54,8 @@ enum EncoderFormatCheck {
         )
     }
 
-    /// Whether a filter after the encoder, or after a parser or queue behind it, asks for a profile: the author chose the
-    /// format.
+    /// Returns whether a filter after the encoder, or after a parser or queue behind it, asks for a profile. If so, the
+    /// author has chosen the format.
     private static func asksForProfile(_ index: Int, _ context: CheckContext) -> Bool {
         var open = [index]
         var seen: Set<Int> = []
@@ -74,16 +75,17 @@ enum EncoderFormatCheck {
     }
 }
 
-/// What the text says about the raw video that an element receives.
+/// The size and format of the raw video that an element receives, as far as the text determines them.
 private struct RawVideoInput {
-    /// The size, where a filter fixes it.
+    /// The size, if a filter fixes it.
     var size: (width: Int, height: Int)?
-    /// The format, where a filter or a decoder fixes it.
+    /// The format, if a filter fixes it.
     var format: String?
-    /// Its source gives whatever is asked for.
+    /// Whether the source outputs any format that is asked for.
     var isAnyFormat = false
 
-    /// Walks upstream as long as there is one way, through what leaves size and format as they are unless it is told otherwise.
+    /// Follows the chain upstream of `encoder`, past elements that keep size and format unless a filter asks for
+    /// others.
     package init(of encoder: Int, _ context: CheckContext) {
         var width: Structure?
         var format: Structure?
@@ -109,7 +111,7 @@ private struct RawVideoInput {
 }
 
 extension CheckContext {
-    /// The caps of a `capsfilter`.
+    /// Returns the caps of a `capsfilter`; `nil` for other elements.
     fileprivate func filterText(_ index: Int) -> String? {
         guard factories[index]?.name == "capsfilter" else { return nil }
         return parsed.elements[index].properties.last { $0.name == "caps" && !$0.isUnknown }?.value

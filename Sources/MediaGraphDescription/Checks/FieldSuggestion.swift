@@ -1,8 +1,9 @@
 import GStreamer
 
-/// What a field that raw media doesn't have most likely means, as a description writes it: `fps=30` for `framerate=30/1`.
+/// Suggests the field that an unknown field of raw media most likely means, as a description writes it:
+/// `framerate=30/1` for `fps=30`.
 enum FieldSuggestion {
-    /// Without the marks that divide their words.
+    /// The names of other programs, without hyphens and underscores, and GStreamer's names for them.
     private static let names: [String: [String: String]] = [
         "video/x-raw": [
             "fps": "framerate", "rate": "framerate", "pixelformat": "format", "pixfmt": "format",
@@ -15,7 +16,7 @@ enum FieldSuggestion {
     ]
     private static let sizes = ["resolution", "size", "framesize", "videosize"]
 
-    /// `nil` for a field that may be its author's own.
+    /// Returns the suggestion; `nil` for a field that may be a custom one.
     static func text(_ field: String, of structure: Structure, among known: [String]) -> String? {
         let word = field.lowercased().filter { $0 != "-" && $0 != "_" }
         let value = value(of: field, in: structure)
@@ -41,7 +42,7 @@ enum FieldSuggestion {
         }
     }
 
-    /// `1280x720`, or `720p`, which is 16:9.
+    /// Returns the fields for a size written `1280x720`, or `720p`, which is taken as 16:9.
     private static func size(_ text: String) -> String? {
         let numbers = text.lowercased().split { "x×*:".contains($0) }.map { Int($0) }
         if numbers.count == 2, let width = numbers[0], let height = numbers[1] {
@@ -50,8 +51,27 @@ enum FieldSuggestion {
         guard let height = Int(text.lowercased().trimming { $0 == "p" }), height > 0, height < 10_000 else {
             return nil
         }
-        // Widths are even in 4:2:0.
+        // Round up to an even width, which 4:2:0 requires.
         return "width=\((height * 8 + 8) / 9 * 2),height=\(height)"
+    }
+}
+
+/// Suggests the raw format for a name that GStreamer doesn't know: FFmpeg's or V4L2's name, or a mistyped one.
+enum FormatSuggestion {
+    private static let video = [
+        "YUV420P": "I420", "YUVJ420P": "I420", "YUV420": "I420", "YUV422P": "Y42B", "YUVJ422P": "Y42B",
+        "I422": "Y42B", "YUV444P": "Y444", "YUVJ444P": "Y444", "YUV420P10LE": "I420_10LE", "P010LE": "P010_10LE",
+        "P010": "P010_10LE", "YUYV422": "YUY2", "YUYV": "YUY2", "UYVY422": "UYVY", "RGB24": "RGB", "BGR24": "BGR",
+        "RGB0": "RGBx", "BGR0": "BGRx", "GRAY": "GRAY8", "GREY": "GRAY8",
+    ]
+    private static let audio = ["FLT": "F32LE", "FLOAT": "F32LE", "DBL": "F64LE", "DOUBLE": "F64LE"]
+
+    static func find(_ name: String, isVideo: Bool) -> String? {
+        let word = name.uppercased()
+        let formats = isVideo ? RawFormatNames.video : RawFormatNames.audio
+        let pcm = word.hasPrefix("PCM_") ? String(word.dropFirst(4)) : word
+        return (isVideo ? video : audio)[word] ?? [word, pcm, pcm + "LE"].first(where: formats.contains)
+            ?? NearestName.find(word, among: formats)
     }
 }
 

@@ -1,17 +1,18 @@
-/// A kind of media file that a name's ending stands for.
+/// A kind of media file, as the extension of its name shows.
 package struct FileKind: Equatable {
-    /// As people call it, with its article.
+    /// The name for messages, with its article: "an MP4".
     package let name: String
+    /// The file extensions, in lower case.
     package let endings: [String]
-    /// The media types of what is written into it.
+    /// The media types of such a file's content.
     let types: [String]
-    /// The element that makes one.
+    /// The element that produces such a file.
     let element: String
 
     static let all = [
         FileKind("an MP4", ["mp4", "m4v", "m4a", "mov"], ["video/quicktime", "audio/x-m4a"], "mp4mux"),
         FileKind("a WebM", ["webm"], ["video/webm", "audio/webm"], "webmmux"),
-        // WebM is Matroska too.
+        // A WebM file is also a Matroska file.
         FileKind(
             "a Matroska", ["mkv", "mka"], ["video/x-matroska", "audio/x-matroska", "video/webm", "audio/webm"],
             "matroskamux"),
@@ -30,10 +31,10 @@ package struct FileKind: Equatable {
         (self.name, self.endings, self.types, self.element) = (name, endings, types, element)
     }
 
-    /// Whether it holds what encoders make.
+    /// Whether the file contains encoded streams, so that a muxer writes it.
     var isContainer: Bool { element.hasSuffix("mux") }
 
-    /// The element that takes its streams out of it.
+    /// The element that demultiplexes such a file; `nil` for files that aren't containers.
     var demuxer: String? {
         switch element {
         case "mp4mux": "qtdemux"
@@ -48,19 +49,21 @@ package struct FileKind: Equatable {
 
     static let demuxers = Set(all.compactMap(\.demuxer))
 
-    /// By the name's ending.
+    /// Returns the kind of file that the path's extension names; `nil` for other extensions.
     package static func of(_ path: String) -> FileKind? {
         let ending = ending(of: path)
         return all.first { $0.endings.contains(ending) }
     }
 
+    /// Returns the kind of file with one of these media types.
     static func of(types: [String]) -> FileKind? { all.first { !Set($0.types).isDisjoint(with: types) } }
 
+    /// Returns the path's extension in lower case; empty if the path has none.
     package static func ending(of path: String) -> String {
         path.lastIndex(of: ".").map { path[path.index(after: $0)...].lowercased() } ?? ""
     }
 
-    /// The path with another ending.
+    /// Returns the path with another extension.
     package static func renamed(_ path: String, to ending: String) -> String {
         path.lastIndex(of: ".").map { path[...$0] + ending } ?? path
     }

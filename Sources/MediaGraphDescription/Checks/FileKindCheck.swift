@@ -1,8 +1,8 @@
 import GStreamer
 
-/// What goes into a file whose name says another kind, or that no player opens: `wavenc ! filesink location=x.mp3`, an encoder
-/// without a muxer, pictures one behind the other. GStreamer writes whatever comes. And files that are read by what takes
-/// another kind: `filesrc location=x.mp4 ! h264parse`.
+/// Finds files whose content doesn't match their name, or that no player opens: `wavenc ! filesink location=x.mp3`, an
+/// encoder without a muxer, several pictures in one file. GStreamer writes any data to any file. Also finds elements
+/// that read a file of another kind: `filesrc location=x.mp4 ! h264parse`.
 enum FileKindCheck {
     static func problems(in context: CheckContext) -> [Problem] {
         context.factories.sorted { $0.key < $1.key }.compactMap { index, factory in
@@ -52,7 +52,7 @@ enum FileKindCheck {
         )
     }
 
-    /// A parser or decoder that gets a container, or the demuxer of another one.
+    /// Returns the problem of a parser or decoder that reads a container, or of the wrong demuxer for a container.
     private static func readingProblem(_ source: Int, _ path: String, _ context: CheckContext) -> Text? {
         let links = context.links(from: source)
         guard let kind = FileKind.of(path), let demuxer = kind.demuxer, links.count == 1, links[0].filter == nil,
@@ -77,7 +77,7 @@ enum FileKindCheck {
         )
     }
 
-    /// Viewers show the first of them.
+    /// Returns the problem of several pictures in one file, of which viewers show only the first.
     private static func pictures(_ writer: Writer, _ path: String, _ context: CheckContext) -> Text? {
         guard writer.factory.classification.contains("Image"), !context.sets("snapshot", to: true, on: writer.index),
             let source = DescribedSource(of: writer.index, context), source.isEndless
@@ -91,7 +91,7 @@ enum FileKindCheck {
     }
 }
 
-/// The element whose data a file gets.
+/// The element whose output a file contains.
 private struct Writer {
     let index: Int
     let factory: ElementFactoryInfo
@@ -99,8 +99,8 @@ private struct Writer {
     let types: [String]
     let isBareAAC: Bool
 
-    /// Finds the element whose data `sink` writes, past elements that pass data on unchanged; `nil` if the description doesn't
-    /// determine its output.
+    /// Finds the element whose data `sink` writes, past elements that pass data on unchanged; `nil` if the description
+    /// doesn't determine its output.
     init?(before sink: Int, _ context: CheckContext) {
         var isParsed = false
         for (_, source) in context.chain(into: sink) {
@@ -118,7 +118,7 @@ private struct Writer {
         return nil
     }
 
-    /// Without the headers of ADTS, and no other kind of MPEG audio.
+    /// Returns whether the caps are AAC without ADTS headers, and no other kind of MPEG audio.
     private static func isBareAAC(_ caps: Caps) -> Bool {
         func isMPEG(_ version: Int) -> Bool {
             (try? Caps(checking: "audio/mpeg,mpegversion=\(version)")).map(caps.canIntersect) ?? false
@@ -127,10 +127,10 @@ private struct Writer {
     }
 }
 
-/// The source at the beginning of a branch with one way.
+/// The video source at the beginning of an unbranched chain.
 private struct DescribedSource {
     let label: String
-    /// Whether it gives more than one picture.
+    /// Whether the source outputs more than one picture.
     let isEndless: Bool
 
     package init?(of element: Int, _ context: CheckContext) {

@@ -1,15 +1,16 @@
 import GStreamer
 
-/// Why two pads have no format in common, in a line.
+/// Explains in one line why two pads have no common format.
 package struct FormatConflict {
     private let message: String
+    /// The formats of both sides, as far as they differ.
     private let difference: String
-    /// What converts the one format to the other, where one element or two do.
+    /// The elements that convert one format to the other; `nil` if no known converter or encoder does.
     private let remedy: String?
-    /// The media type that the filter probably means.
+    /// The media type that a misspelled one in the filter most likely means.
     private var meantType: String?
 
-    /// `nil` when there is a format that both sides and the filter between them allow.
+    /// Creates the explanation; `nil` if both sides and the filter between them have a common format.
     package init?(from source: Caps, to sink: Caps, filter: Caps?, labels: (source: String, sink: String)) {
         guard let filter else {
             if source.canIntersect(sink) { return nil }
@@ -46,7 +47,7 @@ package struct FormatConflict {
         return remedy.map { "\(difference); put \($0) between them" } ?? difference
     }
 
-    /// `video/raw` or `Video/x-raw`.
+    /// Returns the known media type for a misspelling such as `video/raw` or `Video/x-raw`.
     private static func meantType(_ filter: Caps, among known: [String]) -> String? {
         func plain(_ type: String) -> String { type.lowercased().replacing("/x-", with: "/") }
         guard let written = filter.mediaTypes.first, !known.contains(written) else { return nil }
@@ -57,7 +58,7 @@ package struct FormatConflict {
         Problem(place: .expanded(range), message: message, hint: hint, isCertain: false)
     }
 
-    /// Both sides, by the fields that differ where the media types agree.
+    /// Returns a description of both sides: the fields that differ, or the media types if those differ.
     package static func difference(_ a: Caps, _ b: Caps, _ aDoes: String, _ bDoes: String) -> String {
         let conflicts = a.conflicts(with: b)
         guard !conflicts.isEmpty else { return "\(aDoes) \(types(a)), \(bDoes) \(types(b, like: a))" }
@@ -79,12 +80,13 @@ package struct FormatConflict {
         ],
     ]
 
-    /// The encoders to put before a muxer, which takes several types and none of them raw; the usual ones first.
+    /// The encoders to suggest for each kind of media, in order of preference.
     private static let encoders = [
         "video": ["x264enc", "vp8enc", "theoraenc", "jpegenc"],
         "audio": ["avenc_aac", "opusenc", "vorbisenc", "lamemp3enc"],
     ]
 
+    /// Returns the encoder that is missing before a muxer, which accepts several types, none of them raw.
     private static func encoder(from given: Caps, to taken: Caps) -> String? {
         guard let kind = encoders.keys.first(where: { given.mediaTypes.contains("\($0)/x-raw") }),
             given.mediaTypes.allSatisfy({ $0.hasPrefix("\(kind)/") }), taken.mediaTypes.count > 1,
@@ -111,18 +113,19 @@ package struct FormatConflict {
         return converts ? Set(elements).sorted().joined(separator: " ! ") : nil
     }
 
-    /// Those of the kind of `other` first, because a list is cut short.
+    /// Returns the media types of `caps`. Those of the same kind as `other` are first, because `list` cuts long lists.
     private static func types(_ caps: Caps, like other: Caps? = nil) -> String {
         let kinds = Set((other?.mediaTypes ?? []).compactMap { $0.split(separator: "/").first })
         let isAlike = { (type: String) in type.split(separator: "/").first.map(kinds.contains) ?? false }
         return list(caps.mediaTypes.filter(isAlike) + caps.mediaTypes.filter { !isAlike($0) })
     }
 
+    /// Returns up to four media types as a list.
     package static func list(_ types: [String]) -> String {
         types.isEmpty ? "nothing" : types.prefix(4).joined(separator: ", ") + (types.count > 4 ? ", …" : "")
     }
 
-    /// A demultiplexer's caps fill a screen.
+    /// Returns caps without type names, cut to 60 characters: those of a demuxer would fill a screen.
     package static func short(_ text: String) -> String {
         let text = text.replacing("(string)", with: "").replacing("(int)", with: "").replacing("(fraction)", with: "")
         return text.count <= 60 ? text : text.prefix(58) + "…"

@@ -1,23 +1,24 @@
 import GStreamer
 
-/// Links must be possible: the pads must exist, be free, and have formats in common.
+/// Checks that links are possible: that the pads exist, are free, and have a common format.
 ///
-/// All that is known without making elements is their classes' pad templates. Pads that only appear while running are
-/// never linked by the parser, so for those nobody else would say that no pad can ever match.
+/// The check uses pad templates, because no elements are created. GStreamer's parser can't link pads that appear only
+/// while the graph runs, so only this check reports that such a pad can never match.
 struct LinkCheck {
     private let context: CheckContext
     private var problems: [Problem] = []
+    /// The number of links to each pad.
     private var occupied: [PadUse: Int] = [:]
-    /// What flows into elements that pass it on as it is, where filters before them say.
+    /// The caps of the data that flows into the elements of `passingElements`, if filters upstream restrict them.
     private var carried: [Int: Caps] = [:]
 
-    /// Elements that give what they get, in one format.
+    /// Elements that output the data that they receive, in the same format.
     private static let passingElements: Set = ["identity", "preprocessor", "queue", "queue2", "tee", "valve"]
 
     private struct PadUse: Hashable {
         let element: Int
         let direction: Pad.Direction
-        /// `nil` counts all pads of this direction.
+        /// The pad's name; `nil` stands for all pads of this direction.
         let pad: String?
     }
 
@@ -34,7 +35,7 @@ struct LinkCheck {
         let element: Int
         let direction: Pad.Direction
         let pad: ParsedText?
-        /// The templates of the pads that it may be.
+        /// The templates of the pads that the link may use.
         let templates: [PadTemplateInfo]
 
         var caps: Caps { templates.map(\.caps).reduce(nil) { $0?.merged(with: $1) ?? $1 } ?? .any }
@@ -68,7 +69,7 @@ struct LinkCheck {
                 "name as many pads on one side as on the other", false)
         }
         for index in 0..<max(link.source.pads.count, link.sink.pads.count, 1) {
-            // One side may be unknown, or wrong and reported.
+            // A side is nil if its element is unknown or has been reported.
             guard let from = sourceSides?[min(index, sourceSides!.count - 1)],
                 let to = sinkSides?[min(index, sinkSides!.count - 1)]
             else { continue }
@@ -77,8 +78,9 @@ struct LinkCheck {
                 from: given, to: taken, filter: filter, labels: (label(from), label(to)))
             {
                 var problem = conflict.problem(at: link.range)
-                // A pad that appears while running isn't linked by the parser, which therefore has nothing to say. Nor
-                // does it know what a handler takes, or what comes through elements that take anything.
+                // GStreamer's parser can't refute the conflict of a pad that appears only while the graph runs, since
+                // it doesn't link that pad. Nor does it know the formats of a handler, or those that arrive through
+                // elements that accept any format.
                 problem.isCertain =
                     from.templates.allSatisfy { $0.presence == .sometimes } || isTriedBackwards(from, to)
                     || FormatConflict(from: from.caps, to: to.caps, filter: filter, labels: ("", "")) == nil
@@ -91,8 +93,9 @@ struct LinkCheck {
         }
     }
 
-    /// GStreamer 1.22, where it finds no pads that fit, tries the request pads of both elements whatever their direction, and GLib
-    /// complains: it mustn't be asked.
+    /// Returns whether GStreamer's parser would link pads in the wrong direction. If no pads fit, GStreamer 1.22 tries
+    /// the request pads of both elements regardless of their direction, and GLib prints warnings. The parser mustn't be
+    /// used then.
     private func isTriedBackwards(_ from: Side, _ to: Side) -> Bool {
         guard from.pad == nil || to.pad == nil else { return false }
         func has(_ side: Side, _ direction: Pad.Direction) -> Bool {
@@ -103,13 +106,13 @@ struct LinkCheck {
         return has(from, .sink) && has(to, .source)
     }
 
-    /// What the side's pads can carry: by their templates, or by what a node of ours is set to.
+    /// Returns the caps of the side's pads: from the settings of one of MediaGraph's nodes, or from the pad templates.
     private func caps(_ side: Side) -> Caps {
         let element = context.parsed.elements[side.element]
         return KnownNodes.node(element.factory)?.caps(of: element, side.direction) ?? side.caps
     }
 
-    /// What comes out of a source side, by what flows into its element too.
+    /// Returns the caps of a source side, restricted by the caps of the data that flows into its element.
     private func given(_ side: Side) -> Caps {
         let caps = caps(side)
         return carried[side.element].map { caps.intersection($0) } ?? caps
@@ -130,11 +133,12 @@ struct LinkCheck {
 
     // MARK: Pads
 
-    /// The pads that a link's end names, or one for any; `nil` when the element isn't known or has been reported.
+    /// Returns a side for each pad that a link's end names, or one side for any pad; `nil` if the element is unknown or
+    /// has been reported.
     private mutating func sides(_ end: ParsedLink.End, _ element: Int?, _ direction: Pad.Direction) -> [Side]? {
         guard let element, let factory = context.factories[element] else { return nil }
         let all = factory.padTemplates
-        // A bin's own pads are what was linked through it.
+        // A plain bin's pads are those of the elements inside.
         if all.isEmpty, factory.isBin { return nil }
         let templates = all.filter { $0.direction == direction }
         guard !end.pads.isEmpty else {
@@ -194,12 +198,13 @@ struct LinkCheck {
                 NearestName.find(pad.text, among: names).map { "did you mean \"\($0)\"?" }
                     ?? "its \(side) pads: \(names.joined(separator: ", "))"
             }
-        // With pads that appear while running the parser waits for one of that name, for ever.
+        // If the element's pads appear only while the graph runs, GStreamer waits forever for one of that name.
         let waits = direction == .source && templates.contains { $0.presence == .sometimes }
         report(pad.range, "\(context.label(element)) has no pad \"\(pad.text)\"", hint, waits)
     }
 
-    /// A pad that is always there takes one link, and so does one on request that is named.
+    /// Counts a link to the side's pad and reports a second one. A pad with presence ALWAYS takes one link, and so does
+    /// a request pad with a given name.
     private mutating func occupy(_ side: Side, _ link: ParsedLink) {
         let element = side.element
         let all = context.factories[element]!.padTemplates.filter { $0.direction == side.direction }

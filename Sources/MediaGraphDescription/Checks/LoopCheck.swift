@@ -1,10 +1,10 @@
 import GStreamer
 
-/// Pads mustn't be linked in a loop: the first query that goes round overflows the stack of the thread that asks, and no
-/// GStreamer function refuses the link.
+/// Finds loops of links. No GStreamer function refuses such a link, and the first query that travels around the loop
+/// overflows the stack of the querying thread.
 enum LoopCheck {
     static func problems(in context: CheckContext) -> [Problem] {
-        // From each element to those that its links lead to.
+        // The links from each element.
         var links: [Int: [(link: ParsedLink, sink: Int)]] = [:]
         for link in context.parsed.links {
             guard let source = context.element(of: link.source), let sink = context.element(of: link.sink),
@@ -19,11 +19,12 @@ enum LoopCheck {
             return Problem(
                 place: .expanded(loop.link.range),
                 message: "these elements are linked in a loop: \(shortened(labels).joined(separator: " → "))",
-                hint: "GStreamer can't run one; intervideosink and intervideosrc lead frames back")
+                hint: "GStreamer can't run a loop; to feed frames back, use intervideosink and intervideosrc")
         }
     }
 
-    /// Whether what comes in goes out. Bins with pads on request, or that come and go, keep their streams apart.
+    /// Returns whether the element's input reaches its output. A bin with request or sometimes pads keeps its streams
+    /// apart.
     private static func passes(_ index: Int, _ context: CheckContext) -> Bool {
         guard let factory = context.factories[index] else { return false }
         guard factory.isBin else { return true }
@@ -34,7 +35,7 @@ enum LoopCheck {
         labels.count <= 8 ? labels : labels.prefix(4) + ["…"] + labels.suffix(3)
     }
 
-    /// A search in depth, with a stack of its own: a chain may have thousands of elements.
+    /// A depth-first search. It doesn't use recursion, because a chain may have thousands of elements.
     private struct Visit {
         let links: [Int: [(link: ParsedLink, sink: Int)]]
         private(set) var loops: [(link: ParsedLink, elements: [Int])] = []

@@ -1,9 +1,9 @@
 import GStreamer
 
-/// A demuxer that is linked to a muxer once, without a pad's name: the new file gets the first stream that fits, and the others
-/// are lost without a word.
+/// Finds demuxers that are linked to a muxer only once, without a pad's name: the new file contains the first stream
+/// that fits, and GStreamer drops the others without a message.
 enum LostStreamCheck {
-    /// They pass a stream on as it is.
+    /// Elements that pass a stream on unchanged.
     private static let passing: Set = ["queue", "queue2", "identity"]
 
     static func problems(in context: CheckContext) -> [Problem] {
@@ -24,7 +24,7 @@ enum LostStreamCheck {
         }
     }
 
-    /// Each stream's link, where the demuxer's pads have names that can be known.
+    /// Returns a hint with a link for each stream, if the names of the demuxer's pads are predictable.
     private static func hint(
         _ demuxer: ElementFactoryInfo, _ muxer: Int, _ given: String?, _ context: CheckContext
     ) -> String {
@@ -42,8 +42,8 @@ enum LostStreamCheck {
             + (given == nil ? ", with name=m on \(context.label(muxer))" : "")
     }
 
-    /// The first pad for a kind of stream. A muxer's is named, since a queue before it takes anything, and a link without the
-    /// name would get the muxer's first kind of pad.
+    /// Returns the name of the first pad for a kind of stream. The hint names the muxer's pad because a queue before
+    /// the muxer accepts any format, so a link without a name would use the muxer's first pad template.
     private static func padName(
         _ kind: String, _ factory: ElementFactoryInfo, _ direction: Pad.Direction
     ) -> String? {
@@ -70,7 +70,7 @@ enum LostStreamCheck {
         return nil
     }
 
-    /// Of pictures and of sound.
+    /// Returns whether the element is a demuxer or muxer (`kind`) for a container of video and audio.
     private static func isContainer(
         _ factory: ElementFactoryInfo, _ kind: String, _ direction: Pad.Direction
     ) -> Bool {

@@ -1,14 +1,15 @@
 import GStreamer
 
-/// Options of a handler that stand beside `options=` rather than in its value: `options=block=8, x=0.5`, or `handler=blur
-/// radius=5`. So do the fields of caps behind a space: `caps=video/x-raw, width=320`.
+/// Options of a handler that are written as properties instead of in the value of `options`: `options=block=8, x=0.5`,
+/// or `handler=blur radius=5`. Also fields of caps after a space: `caps=video/x-raw, width=320`.
 struct MisplacedOptions {
-    /// Indices in the element's `properties` of those that belong to the value.
+    /// The indices in the element's `properties` of the misplaced options or fields.
     let members: [Int]
-    /// What to write.
+    /// The hint with the correct text.
     let hint: String
 
-    /// Finds properties that the element doesn't have but that belong to another property's value; `nil` if there are none.
+    /// Finds properties that the element doesn't have and that belong to another property's value; `nil` if there are
+    /// none.
     init?(_ element: ParsedElement, _ factory: ElementFactoryInfo) {
         let properties = element.properties
         func isForeign(_ property: ParsedProperty) -> Bool {

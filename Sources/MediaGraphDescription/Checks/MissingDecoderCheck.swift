@@ -1,13 +1,14 @@
 import GStreamer
 
-/// Sources that give bytes, linked to what takes only raw video or sound: the decoder between them is missing. GStreamer links
-/// them, since such a source may give anything, and the run ends with an error about formats.
+/// Finds sources of bytes that are linked to an element that accepts only raw video or audio: the decoder between them
+/// is missing. GStreamer links the two, since such a source may output any format, and the run ends with a negotiation
+/// error.
 enum MissingDecoderCheck {
     private static let sources = [
         "filesrc": "the bytes of a file", "giosrc": "the bytes of a file", "fdsrc": "bytes",
         "souphttpsrc": "the bytes of a file", "curlhttpsrc": "the bytes of a file",
     ]
-    /// They pass on what they get, whatever it is.
+    /// Elements that pass on data of any format unchanged.
     private static let passing: Set = ["queue", "queue2", "identity", "tee"]
 
     static func problems(in context: CheckContext) -> [Problem] {
@@ -18,7 +19,7 @@ enum MissingDecoderCheck {
             var open = [index]
             while let element = open.popLast() {
                 guard seen.insert(element).inserted else { continue }
-                // A filter says what the bytes are: some headerless files can be read so.
+                // A filter tells GStreamer the format of the bytes, which works for some files without a header.
                 for link in context.links(from: element) where link.filter == nil {
                     guard let sink = context.element(of: link.sink), let taker = context.factories[sink] else {
                         continue
@@ -32,7 +33,8 @@ enum MissingDecoderCheck {
         }
     }
 
-    /// What the element takes, where that is nothing but raw video or sound.
+    /// Returns the kind of media that the element accepts if it accepts only raw video or audio; `nil` for other
+    /// elements.
     private static func rawMedia(
         _ end: ParsedLink.End, _ index: Int, _ factory: ElementFactoryInfo, _ context: CheckContext
     ) -> String? {

@@ -1,7 +1,7 @@
 import GStreamer
 
-/// Names must be unique in their bin, and references must lead to one. For the first GStreamer only warns through GLib, and
-/// leaves the second element out of the pipeline.
+/// Checks that names are unique in their bin, and that each reference names an element. For a name that is used twice,
+/// GStreamer only prints a GLib warning and leaves the second element out of the pipeline.
 enum NameCheck {
     static func problems(in context: CheckContext) -> [Problem] { duplicates(context) + undefined(context) }
 
@@ -29,14 +29,15 @@ enum NameCheck {
         }
     }
 
-    /// What the names begin with that GStreamer makes up for a bin's unnamed elements, and for which factory.
+    /// Returns, for each bin, the prefixes of the names that GStreamer generates for unnamed elements, with their
+    /// factories.
     private static func automaticPrefixes(_ context: CheckContext) -> [Int?: [String: String]] {
         var prefixes: [Int?: [String: String]] = [:]
         for (index, factory) in context.factories {
             let element = context.parsed.elements[index]
             if element.name == nil { prefixes[element.parent, default: [:]][factory.defaultNamePrefix] = factory.name }
         }
-        // A link with a filter adds one of these.
+        // GStreamer adds an unnamed capsfilter for a link with a filter.
         for link in context.parsed.links where link.filter != nil {
             if let source = context.element(of: link.source) {
                 prefixes[context.parsed.elements[source].parent, default: [:]]["capsfilter"] = "filter"
@@ -45,13 +46,14 @@ enum NameCheck {
         return prefixes
     }
 
+    /// Returns whether GStreamer may generate this name: the prefix, followed by a number.
     static func isAutomatic(_ name: String, _ prefix: String) -> Bool {
         let number = name.dropFirst(prefix.count)
         return name.hasPrefix(prefix) && !number.isEmpty && number.utf8.allSatisfy(\.isDigit)
     }
 
     private static func undefined(_ context: CheckContext) -> [Problem] {
-        // What an undefined variable stands for may have named anything.
+        // The value of an undefined variable may contain any name.
         if context.parsed.elements.contains(where: { $0.isUnknown || $0.name?.isUnknown == true }) { return [] }
         let names = context.named.keys.sorted()
         let automatic = automaticPrefixes(context).values.flatMap(\.keys)
@@ -64,8 +66,9 @@ enum NameCheck {
                 names.isEmpty
                 ? "no element here has a name: give one name=\(name.text)"
                 : "names here: \(names.joined(separator: ", "))"
-            // The name may be one inside an element that is a bin itself. Without any element GStreamer 1.22 looks the
-            // name up in a null pointer: it mustn't be asked.
+            // The name may be that of an element inside another element that is a bin, so GStreamer's parser decides.
+            // But if the description has no element at all, GStreamer 1.22 dereferences a null pointer, so the parser
+            // mustn't be used.
             return Problem(
                 place: .expanded(name.range), message: "no element is named \"\(name.text)\"",
                 hint: near ?? known,

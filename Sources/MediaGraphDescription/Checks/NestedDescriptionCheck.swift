@@ -1,7 +1,8 @@
 import GStreamer
 
-/// A property that holds an element takes a description as its value: `video-sink="videoconvert ! fakesink"`. GStreamer
-/// takes what it can of a wrong one and drops the error. A node may have one for its source (``NodeTraits/sourceProperty``).
+/// Checks descriptions in the values of properties. A property whose type is an element accepts a description:
+/// `video-sink="videoconvert ! fakesink"`. GStreamer uses the valid part of a wrong description and drops the error. A
+/// node may also have a string property for the description of its source (``NodeTraits/sourceProperty``).
 package enum NestedDescriptionCheck {
     static func isDescription(_ info: PropertyInfo, of factory: String) -> Bool {
         info.kind == .element || isSource(info, of: factory)
@@ -14,7 +15,7 @@ package enum NestedDescriptionCheck {
     static func problem(_ property: ParsedProperty, _ info: PropertyInfo, of factory: String) -> Problem? {
         let bytes = Array(property.value.utf8)
         let isSource = isSource(info, of: factory)
-        // An empty one is the default source.
+        // An empty description stands for the default source.
         guard !bytes.contains(0), !(isSource && bytes.isEmpty) else { return nil }
         let parsed = DescriptionParser.parse(bytes)
         func problem(_ message: String, _ hint: String?) -> Problem {
@@ -22,12 +23,12 @@ package enum NestedDescriptionCheck {
         }
         if let first = firstError(in: parsed) { return problem(first.message, first.hint) }
         if isSource, let element = elementWithoutInput(DescriptionOutline(parsed)) {
-            return problem("\(element) isn't a source", "a device's element, such as v4l2src device=/dev/video0")
+            return problem("\(element) isn't a source", "write a device's element, such as v4l2src device=/dev/video0")
         }
         return nil
     }
 
-    /// What is wrong with the text of a description that a property holds, which GStreamer takes literally; `nil` when it is fine.
+    /// Returns the first error of a description in a property, whose text has no variables; `nil` if there is none.
     package static func firstError(in text: String) -> (message: String, hint: String?)? {
         firstError(in: DescriptionParser.parse(Array(text.utf8))).map { ($0.message, $0.hint) }
     }
@@ -36,7 +37,7 @@ package enum NestedDescriptionCheck {
         DescriptionChecks.problems(in: parsed).first { $0.severity == .error }
     }
 
-    /// One that waits for data which nobody in the description sends.
+    /// Returns the first element whose sink pad nothing in the description is linked to.
     private static func elementWithoutInput(_ outline: DescriptionOutline) -> String? {
         outline.elements.indices.first { index in
             let templates = ElementFactoryInfo.find(outline.elements[index].factory)?.padTemplates ?? []

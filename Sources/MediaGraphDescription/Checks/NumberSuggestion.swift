@@ -1,6 +1,9 @@
-/// What a number most likely means that GStreamer takes for something else: `29.97` for `30000/1001`, `48k` for `48000`.
+/// Suggests what a number that GStreamer reads differently most likely means: `30000/1001` for `29.97`, `48000` for
+/// `48k`.
 enum NumberSuggestion {
-    /// - Parameter isRate: whether it is a rate of frames, where rounded NTSC rates are n/1001.
+    /// Returns the fraction that a number or a ratio stands for.
+    ///
+    /// - Parameter isRate: whether the number is a frame rate, so that rounded NTSC rates stand for n/1001.
     static func fraction(_ text: String, isRate: Bool) -> String? {
         let pattern = /\s*([0-9]*\.?[0-9]+)\s*(?:[\/:]\s*([0-9]*\.?[0-9]+))?\s*(?:fps|hz)?\s*/.ignoresCase()
         guard let match = text.wholeMatch(of: pattern), let numerator = Double(match.1) else { return nil }
@@ -14,7 +17,8 @@ enum NumberSuggestion {
         if number == number.rounded() { return "\(Int(number))/1" }
         let whole = number.rounded(.up)
         if isRate, abs(whole / 1.001 - number) < 0.01 { return "\(Int(whole) * 1000)/1001" }
-        // The first of its continued fractions that is near enough; other ratios are mostly rounded.
+        // Take the first convergent of the continued fraction that is close enough. Most aspect ratios are rounded, so
+        // their tolerance is larger.
         let tolerance = number * (isRate ? 1e-6 : 5e-4)
         var (before, last) = ((0, 1), (1, 0))
         var rest = number
@@ -28,17 +32,17 @@ enum NumberSuggestion {
         return last.0 > 0 ? "\(last.0)/\(last.1)" : nil
     }
 
-    /// `48k`.
+    /// Returns the number that a text such as `48k` stands for; `nil` without a `k`.
     static func thousands(_ text: String) -> String? {
         text.lowercased().hasSuffix("k") ? integer(text) : nil
     }
 
-    /// The number before a `k`.
+    /// Returns the number before a `k`; `nil` without a `k`.
     static func beforeK(_ text: String) -> String? {
         text.lowercased().hasSuffix("k") ? integer(String(text.dropLast())) : nil
     }
 
-    /// For a time with its unit (`2s`, `200ms`) the number in the unit that a property's blurb names.
+    /// Converts a time with a unit (`2s`, `200ms`) to the unit that a property's blurb names.
     static func time(_ text: String, _ blurb: String) -> (value: String, unit: String)? {
         let lengths = ["ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "sec": 1e9, "min": 60e9]
         let pattern = /\s*([0-9]+(?:\.[0-9]+)?)\s*(ns|us|µs|ms|s|sec|min)\s*/.ignoresCase()

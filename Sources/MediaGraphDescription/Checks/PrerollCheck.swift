@@ -1,11 +1,11 @@
 import GStreamer
 
-/// Finds what keeps a graph that isn't live from ever playing: it plays only when each sink has its first buffer. Checks only
-/// graphs whose sources are all known not to be live.
+/// Finds elements that prevent a graph without live sources from playing: it plays only when each sink has its first
+/// buffer. Checks only graphs whose sources are all known not to be live.
 enum PrerollCheck {
     static func problems(in context: CheckContext) -> [Problem] {
         guard let graph = DescribedBranches(context), isKnownNotToBeLive(graph),
-            // A sink that makes its graph live.
+            // This sink makes the whole graph live.
             !context.factories.values.contains(where: { $0.name == "webrtcbin" })
         else { return [] }
         return context.factories.sorted { $0.key < $1.key }.compactMap { index, factory in
@@ -41,7 +41,8 @@ enum PrerollCheck {
             hint: "set drop=false on the valve, or async=false on \(context.label(sink))")
     }
 
-    /// An encoder that looks ahead takes in frames that another branch has to hold meanwhile.
+    /// Returns the problem of an encoder that looks ahead: another branch has to hold the frames that the encoder
+    /// collects.
     private static func lookAhead(behind tee: Int, _ graph: DescribedBranches) -> Problem? {
         let context = graph.context
         let branches = graph.readers[tee] ?? []
@@ -78,7 +79,7 @@ enum PrerollCheck {
         }
     }
 
-    /// A queue that holds a second, 10 MB or 200 buffers, as GStreamer makes them.
+    /// Returns whether the element is a queue with GStreamer's default limits: 1 s, 10 MB and 200 buffers.
     private static func isSmallQueue(_ index: Int, _ context: CheckContext) -> Bool {
         guard context.factories[index]?.name == "queue" else { return false }
         return !context.parsed.elements[index].properties.contains {

@@ -1,7 +1,7 @@
 import GStreamer
 
-/// Every property must exist, be writable and take its value. GObject only warns about some of these, on the terminal, and
-/// goes on without the value.
+/// Checks that every property exists, is writable and accepts its value. GObject only prints a warning about some of
+/// these problems, and ignores the value.
 enum PropertyCheck {
     static func problems(in context: CheckContext) -> [Problem] {
         context.factories.flatMap { index, factory in
@@ -16,7 +16,7 @@ enum PropertyCheck {
                 guard let info = factory.property(property.name) else {
                     var problem = unknown(property, label: element.factory, names: factory.properties.map(\.name))
                     if let misplaced, let member = misplaced.members.firstIndex(of: place) {
-                        // One mistake is told once.
+                        // Report all misplaced options as one problem.
                         if member > 0 { return nil }
                         problem.hint = misplaced.hint
                     }
@@ -29,7 +29,7 @@ enum PropertyCheck {
                     return Problem(
                         place: .expanded(property.range),
                         message: "property \"\(info.name)\" can't be set on a bin in parentheses",
-                        hint: "it is taken only when the bin is made, before what is inside")
+                        hint: "it can only be set when the bin is created, before the elements inside it")
                 }
                 return problem(property, info, label: element.factory)
             }
@@ -38,7 +38,7 @@ enum PropertyCheck {
         }
     }
 
-    /// What is wrong with giving `property` to something that has `info` for it.
+    /// Returns the problem of setting a property that `info` describes; `nil` if there is none.
     static func problem(_ property: ParsedProperty, _ info: PropertyInfo, label: String) -> Problem? {
         guard info.isWritable else {
             return Problem(
@@ -78,14 +78,14 @@ enum PropertyCheck {
             return "did you mean \(meant)?"
         }
         if let hint = unitHint(property.value, info) { return hint }
-        // Of two numbers the nearest spelling means nothing.
+        // For a number, a choice with a similar spelling is no useful suggestion.
         guard case .enumeration(let choices) = info.kind, property.value.first?.isNumber != true,
             let near = NearestName.find(property.value, among: choices.map(\.nick))
         else { return info.expectation }
         return "did you mean \"\(near)\"?"
     }
 
-    /// For a number with a unit, where a property takes only the number.
+    /// Returns a hint for a number with a unit, if the property accepts only the number.
     private static func unitHint(_ value: String, _ info: PropertyInfo) -> String? {
         if case .integer = info.kind, let time = NumberSuggestion.time(value, info.blurb),
             info.valueError(for: time.value) == nil
@@ -97,6 +97,7 @@ enum PropertyCheck {
         return meant.flatMap { info.valueError(for: $0) == nil ? "did you mean \($0)?" : nil }
     }
 
+    /// Returns the problem of a property that doesn't exist. `names` are the properties that exist.
     static func unknown(_ property: ParsedProperty, label: String, names: [String]) -> Problem {
         let name = property.childPath.last ?? property.name
         return Problem(
@@ -121,24 +122,25 @@ enum PropertyCheck {
             message: "\(message), and only the last value counts", hint: "leave one of them out")
     }
 
-    /// `name= ! x`: the blanks around "=" belong to it, so the value is the link that was meant to come next.
+    /// Returns a warning for `name= ! x`: GStreamer skips the spaces after "=", so the "!" of the link becomes the
+    /// value.
     private static func forgottenValue(_ property: ParsedProperty) -> Problem? {
         guard property.value == "!" else { return nil }
         return Problem(
             place: .expanded(property.range), severity: .warning,
             message: "property \"\(property.name)\" is set to \"!\"",
-            hint: "if its value was forgotten: an empty one is written \"\"")
+            hint: "if the value is missing, write it before the \"!\"; write \"\" for an empty value")
     }
 
     private static func presetProblem(_ preset: ParsedText, _ factory: ElementFactoryInfo) -> Problem? {
         guard factory.isPreset else {
             return Problem(place: .expanded(preset.range), message: "\(factory.name) has no presets")
         }
-        // GStreamer ignores an empty one.
+        // GStreamer ignores an empty preset.
         if preset.text.isEmpty || preset.text.contains("…") { return nil }
         let names = factory.presetNames
         if names.contains(preset.text) { return nil }
-        let known = names.isEmpty ? "it has none here" : "one of " + names.joined(separator: ", ")
+        let known = names.isEmpty ? "no presets are installed for it" : "one of " + names.joined(separator: ", ")
         return Problem(
             place: .expanded(preset.range), message: "\(factory.name) has no preset \"\(preset.text)\"", hint: known)
     }

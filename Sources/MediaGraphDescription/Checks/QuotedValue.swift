@@ -1,8 +1,10 @@
 import GStreamer
 
-/// Values with spaces and without quotes, `location=my file.mp4`: GStreamer takes the second word for an element.
+/// Finds values with spaces but without quotes, such as `location=my file.mp4`: GStreamer takes the second word for an
+/// element.
 enum QuotedValue {
-    /// The text with each such value in one piece, whose content counts as unknown, and what to write. `nil` without any.
+    /// Returns a text of the same length in which each such value is one word, whose content counts as unknown, and the
+    /// problems of these values; `nil` if there are none.
     static func repaired(_ bytes: [UInt8], _ context: CheckContext) -> (bytes: [UInt8], problems: [Problem])? {
         var repaired = bytes
         var problems: [Problem] = []
@@ -22,14 +24,15 @@ enum QuotedValue {
                 for offset in property.valueRange.upperBound..<end where bytes[offset].isSpace {
                     repaired[offset] = .unknownText
                 }
-                // A space keeps the "!" out of the value. It may replace the value's last byte, since the value counts as unknown.
+                // Separate the value from a "!" directly after it by a space. The space may replace the value's last
+                // byte, since the value counts as unknown.
                 if end < bytes.count, bytes[end] == UInt8(ascii: "!") { repaired[end - 1] = UInt8(ascii: " ") }
             }
         }
         return problems.isEmpty ? nil : (repaired, problems)
     }
 
-    /// Where the last word ends that belongs to the value; `nil` where the next word is something else.
+    /// Returns the end of the last word that belongs to the value; `nil` if the next word doesn't belong to it.
     private static func end(of value: Range<Int>, _ bytes: [UInt8], _ context: CheckContext) -> Int? {
         var words: [Range<Int>] = []
         var offset = value.upperBound
@@ -43,24 +46,24 @@ enum QuotedValue {
             offset = word.endIndex
         }
         guard let last = words.last else { return nil }
-        // Rather a mistyped element behind a value without its "!".
+        // A single word like this is more likely a mistyped element with a missing "!" before it.
         if words.count == 1, isNearlyElement(bytes[last].text) { return nil }
         return last.upperBound
     }
 
-    /// Whether the word can only continue the value: it begins no property, element or link.
+    /// Returns whether the word can only continue the value, since it begins no property, element or link.
     private static func mayBelong(_ word: ArraySlice<UInt8>, _ bytes: [UInt8], _ context: CheckContext) -> Bool {
         guard let first = word.first, !"\"'().:@#".utf8.contains(first), !word.isUnknown, !word.contains(0),
             !word.contains(where: { "\"()".utf8.contains($0) }), !word.text.contains("://")
         else { return false }
         let name = word.prefix(while: \.continuesIdentifier)
         let rest = bytes[name.endIndex...].drop(while: \.isSpace)
-        // A property.
+        // The word begins a property.
         if !name.isEmpty, rest.first == UInt8(ascii: "=") { return false }
         let text = name.text
         if name.endIndex == word.endIndex { return ElementFactoryInfo.find(text) == nil }
         guard word[name.endIndex] == UInt8(ascii: ".") else { return true }
-        // A reference to an element that doesn't exist: that is the mistake.
+        // The word is a reference to an element that doesn't exist, which NameCheck reports.
         if name.endIndex + 1 == word.endIndex, rest.dropFirst().first(where: { !$0.isSpace }) == UInt8(ascii: "!") {
             return false
         }

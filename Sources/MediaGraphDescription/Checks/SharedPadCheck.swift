@@ -1,7 +1,8 @@
 import GStreamer
 
-/// Streams of several inputs that one mixer or muxer takes without a queue between. Each input's thread links its stream when it
-/// appears, by the first pad of the mixer that is free: two threads may choose the same one, and then a stream is lost.
+/// Finds mixers and muxers that receive streams of several inputs without queues between. Each input's thread links its
+/// stream when the stream appears, to the first free pad of the mixer. Two threads may choose the same pad; then one
+/// stream is lost.
 enum SharedPadCheck {
     static func problems(in context: CheckContext) -> [Problem] {
         var first: [Int: (source: Int, pads: Set<String>)] = [:]
@@ -25,8 +26,8 @@ enum SharedPadCheck {
         }
     }
 
-    /// The sink's request pads, by their templates' names, that streams of this source may get; `nil` where the streams are there
-    /// when the description is linked, or the sink has other pads.
+    /// Returns the template names of the sink's request pads that streams of this source may use; `nil` if the streams
+    /// exist when the description is linked, or if the sink has other kinds of pads.
     private static func pads(
         of sink: Int, for end: ParsedLink.End, _ source: Int, _ context: CheckContext
     ) -> Set<String>? {

@@ -1,21 +1,21 @@
 import GStreamer
 
-/// A whole command where a description belongs, as it stands in a tutorial: `gst-launch-1.0 -e videotestsrc ! \`.
+/// Finds shell commands in place of a description, as copied from a tutorial: `gst-launch-1.0 -e videotestsrc ! \`.
 package enum ShellCommand {
-    /// Whether a shell's word is the program of a pasted command.
+    /// Returns whether a word is the program of a pasted command.
     package static func isProgram(_ word: Substring) -> Bool {
         let name = word.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last ?? word
         return name.prefixMatch(of: /gst-launch(-1\.0)?(\.exe)?$/) != nil
     }
 
-    /// Whether a text is a pasted command with variables of its environment in front: `GST_DEBUG=3 gst-launch-1.0 …`.
+    /// Returns whether a text is a pasted command with environment variables before it: `GST_DEBUG=3 gst-launch-1.0 …`.
     package static func followsVariables(_ text: String) -> Bool {
         let words = text.split(whereSeparator: \.isWhitespace)
         let before = wordsBeforeProgram(words)
         return before > 0 && before < words.count && isProgram(words[before])
     }
 
-    /// `nil` for a description.
+    /// Returns the problem of a text that is a shell command; `nil` for a description.
     static func problem(in text: String) -> Problem? {
         let all = text.split(whereSeparator: \.isWhitespace)
         let before = wordsBeforeProgram(all)
@@ -30,14 +30,14 @@ package enum ShellCommand {
         }
         var mayBeValue = false
         while let word = words.first {
-            // A web page makes "–v" of it.
+            // Some web pages show a hyphen as a dash: "–v".
             let isOption = word.count > 1 && ["-", "–", "—", "−"].contains(word.first)
             guard isOption || mayBeValue && isValue(word, before: words.dropFirst().first) else { break }
             mayBeValue = isOption && !word.contains("=")
             end = word.endIndex
             words.removeFirst()
         }
-        // A file's name, say, is none of this check's business.
+        // Without further words, the text may be a file's name.
         guard !words.isEmpty else { return nil }
         let range = all[0].startIndex..<end
         let left = text[range].split(whereSeparator: \.isWhitespace).joined(separator: " ")
@@ -51,7 +51,7 @@ package enum ShellCommand {
             hint: "leave out `\(left)`\(quotes)\(moved)")
     }
 
-    /// How many words are a prompt, `sudo` with its options, or variables.
+    /// Returns the number of words before the program: a prompt, `sudo` and the like with options, and variables.
     private static func wordsBeforeProgram(_ words: [Substring]) -> Int {
         var runsProgram = false
         return words.prefix { word in
@@ -65,7 +65,7 @@ package enum ShellCommand {
         word.prefixMatch(of: /[A-Za-z_][A-Za-z0-9_]*=/) != nil
     }
 
-    /// Rather than the first element of the description.
+    /// Returns whether the word is an option's value rather than the first element of the description.
     private static func isValue(_ word: Substring, before next: Substring?) -> Bool {
         guard ElementFactoryInfo.find(String(word)) == nil, let next else { return false }
         return next != "!" && !next.contains("=")

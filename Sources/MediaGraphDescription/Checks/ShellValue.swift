@@ -1,9 +1,9 @@
 import GStreamer
 
-/// What only a shell does with a value: it takes single quotes off and puts a variable's value for `$NAME`. To GStreamer both
-/// are text.
+/// Recognizes values in the syntax of a shell, which removes single quotes and expands `$NAME`. For GStreamer, both are
+/// ordinary text.
 package enum ShellValue {
-    /// `nil` for a value that may be meant as it stands.
+    /// Returns a message and a hint for such a value; `nil` if the value may be intended as written.
     package static func advice(_ name: String, _ value: String) -> (message: String, hint: String)? {
         if value.count > 2, value.hasPrefix("'"), value.hasSuffix("'") {
             let inner = DescriptionText.quoted(String(value.dropFirst().dropLast()))
@@ -16,21 +16,22 @@ package enum ShellValue {
         )
     }
 
-    /// `$NAME` as a value or at the beginning of a folder's or file's name; elsewhere a dollar sign may be one.
+    /// Returns the name in a `$NAME` that is the whole value, or the beginning of a folder's or file's name. Elsewhere,
+    /// a dollar sign may be intended.
     private static func variable(in value: String) -> Substring? {
         if let whole = value.wholeMatch(of: /\$([A-Za-z_][A-Za-z0-9_]*)/) { return whole.1 }
         return value.firstMatch(of: /(?:^|\/)\$([A-Z_][A-Z0-9_]*)/)?.1
     }
 }
 
-/// Such values, where GStreamer takes them as they stand.
+/// Warns of shell syntax in the values of string properties, which GStreamer accepts as ordinary text.
 package struct ShellValueCheck: DescriptionCheck {
     package init() {}
 
     package func problems(in element: DescribedElement) -> [Diagnostic] {
         guard let factory = ElementFactoryInfo.find(element.factory) else { return [] }
         return element.properties.compactMap { property in
-            // A variable's value is what a shell has made of it.
+            // Don't check the value of a variable, which a shell has already expanded.
             guard let value = property.value, factory.property(property.name)?.kind == .string,
                 property.locator.variable(at: property.offsets) == nil,
                 let advice = ShellValue.advice(property.name, value)

@@ -1,10 +1,10 @@
-/// Quotes around a filter, an element or the whole description, where only a shell takes them off: for GStreamer's parser quotes
-/// belong to a property's value, and all that they hold falls apart.
+/// Finds quotes around a filter, an element or the whole description, which a shell would remove. GStreamer's parser
+/// allows quotes only around a property's value, and splits the text inside others into wrong tokens.
 enum StrayQuotes {
     private static let maximumRounds = 20
 
     static func problems(in bytes: [UInt8]) -> [Problem] {
-        // Quotes that have been found are replaced with spaces.
+        // Quotes that have been found are replaced by spaces.
         var bytes = bytes
         var problems: [Problem] = []
         while problems.count < maximumRounds, let quoted = find(in: bytes) {
@@ -22,7 +22,8 @@ enum StrayQuotes {
         return problems
     }
 
-    /// Quotes that open where an element or a filter may stand, and close before a link or the end of the text.
+    /// Returns the next quoted text that begins in place of an element or a filter, and ends before a link or the end
+    /// of the text.
     private static func find(in bytes: [UInt8]) -> Range<Int>? {
         let tokens = Lexer.tokens(of: bytes)
         for (index, token) in tokens.enumerated() where index == 0 || tokens[index - 1].isLink {

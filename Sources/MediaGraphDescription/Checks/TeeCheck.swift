@@ -1,13 +1,14 @@
 import GStreamer
 
-/// Branches of a `tee` that share its thread: a sink keeps the first buffer until the graph plays, which waits for the sinks
-/// of the branches behind it. GStreamer waits with them, for ever and without a word.
+/// Finds branches of a `tee` that block each other, because they share its thread. A sink in one branch blocks with its
+/// first buffer until the graph plays, and the graph plays only when the sinks of later branches have a buffer too.
+/// GStreamer then waits forever without a message.
 enum TeeCheck {
     static func problems(in context: CheckContext) -> [Problem] {
         guard let graph = DescribedBranches(context) else { return [] }
         return context.factories.sorted { $0.key < $1.key }.compactMap { index, factory in
             guard factory.name == "tee", let branches = graph.readers[index], branches.count > 1 else { return nil }
-            // They get each buffer in the order of their links.
+            // A tee pushes each buffer to its branches in the order of the links.
             let isStuck = branches.indices.dropLast().contains { first in
                 graph.holdsBuffers(branches[first])
                     && branches[(first + 1)...].contains { graph.prerolls($0) }

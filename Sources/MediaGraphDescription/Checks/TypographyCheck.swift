@@ -1,7 +1,7 @@
-/// Finds characters that web pages and word processors put in the place of ASCII ones: no-break spaces, typographic quotes and
-/// dashes. GStreamer takes them for parts of names and values, and what follows makes no sense.
+/// Finds characters that web pages and word processors substitute for ASCII ones: no-break spaces, typographic quotes
+/// and dashes. GStreamer takes them for parts of names and values and then misreads the rest of the text.
 ///
-/// In quotes, and in the midst of an unquoted value such as a file name, they are what their writer meant.
+/// Inside quotes, and in the middle of an unquoted value such as a file name, the characters are taken as intended.
 enum TypographyCheck {
     private struct Character {
         let name: String
@@ -41,7 +41,7 @@ enum TypographyCheck {
         while index < scalars.endIndex {
             let scalar = scalars[index]
             let next = scalars.index(after: index)
-            // An escaped character belongs to its word.
+            // After a backslash, `index` skips the escaped character, which is part of its word.
             defer { index = scalars.index(after: index) }
             if let open = quote {
                 if scalar == "\\", next < scalars.endIndex { index = next } else if scalar == open { quote = nil }

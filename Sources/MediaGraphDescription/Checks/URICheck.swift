@@ -1,12 +1,12 @@
 import Foundation
 import GStreamer
 
-/// A file's name where a URI belongs: `uri=av.mp4` and `uri=file://av.mp4`, whose `av.mp4` is a computer's name. GStreamer only
-/// says that it is invalid.
+/// Finds file names in place of URIs: `uri=av.mp4`, and `uri=file://av.mp4`, in which `av.mp4` is a host name.
+/// GStreamer reports only that the URI is invalid.
 enum URICheck {
     static func problems(in context: CheckContext) -> [Problem] {
         context.factories.flatMap { index, factory -> [Problem] in
-            // Other elements have URIs of their own kind.
+            // The URIs of other elements may have other forms.
             guard ["uridecodebin", "playbin", "urisourcebin"].contains(where: factory.name.hasPrefix) else { return [] }
             return context.parsed.elements[index].properties.compactMap { property in
                 guard ["uri", "suburi"].contains(property.name), !property.isUnknown,
@@ -20,7 +20,7 @@ enum URICheck {
         }
     }
 
-    /// The file that is meant; `nil` for a URI as it should be.
+    /// Returns the path of the intended file; `nil` for a correct URI.
     private static func path(_ value: String) -> String? {
         let scheme = "file://"
         guard value.lowercased().hasPrefix(scheme) else {
@@ -33,7 +33,7 @@ enum URICheck {
     }
 
     private static func uri(_ path: String) -> String {
-        // "file://home/me/av.mp4" lacks a slash.
+        // In "file://home/me/av.mp4", the third slash is missing.
         let absolute = "/" + path
         let isAbsolute =
             !FileManager.default.fileExists(atPath: path) && FileManager.default.fileExists(atPath: absolute)

@@ -1,29 +1,29 @@
 import GStreamer
 
-/// Elements that nothing is linked to, or from. GStreamer takes them and runs, and a sink then waits for its first buffer,
-/// and the pipeline with it, for ever. Only for a description to which nobody links anything later.
+/// Finds elements whose input or output isn't linked. GStreamer accepts them, and then an unlinked sink waits forever
+/// for its first buffer, and so does the pipeline. The check is only for descriptions to which no program adds links.
 ///
-/// A link to pads that come later counts, as does one by name; pads on request are nobody's duty to link.
+/// Links to pads that appear later, and links by name, count as links. Request pads may stay unlinked.
 enum UnlinkedCheck {
     static func problems(in context: CheckContext) -> [Problem] {
         guard let links = LinkedSides(context) else { return [] }
         var problems: [Problem] = []
-        // Elements whose missing end was told with the one after them.
-        var isTold: Set<Int> = []
+        // Elements whose missing link has been reported with the element after them.
+        var reported: Set<Int> = []
         for (index, factory) in context.factories.sorted(by: { $0.key < $1.key })
         where !context.parsed.elements[index].isBin && !links.sinks.contains(index) {
             guard let finding = unfed(index, factory, isRead: links.sources.contains(index), context) else { continue }
             let before = unread(before: index, links, context)
-            if let before { isTold.insert(before) }
+            if let before { reported.insert(before) }
             problems.append(
                 Problem(
                     place: .expanded(context.parsed.elements[index].range), severity: finding.severity,
                     message: finding.message, hint: hint(index, after: before, context)))
         }
         for (index, factory) in context.factories.sorted(by: { $0.key < $1.key })
-        where !context.parsed.elements[index].isBin && !links.sources.contains(index) && !isTold.contains(index) {
-            // What gets nothing gives nothing, but for a source that may have input too.
-            guard gives(index, factory, context),
+        where !context.parsed.elements[index].isBin && !links.sources.contains(index) && !reported.contains(index) {
+            // An element without its input has no output either, except for sources with an optional input.
+            guard hasOutput(index, factory, context),
                 links.sinks.contains(index) || !factory.has(.sink) || factory.classification.hasPrefix("Source")
             else { continue }
             problems.append(
@@ -41,9 +41,10 @@ enum UnlinkedCheck {
     ) -> (severity: Diagnostic.Severity, message: String)? {
         let label = context.label(index)
         guard factory.has(.sink, .always) else {
-            // A mixer's or a multiplexer's. Bins may have streams from elsewhere: a session's come from the network.
-            // A live mixer gives something by itself, and so does a source that may have input too.
-            if let lack = KnownNodes.node(factory.name)?.lackOfInput {
+            // The input of a mixer or a muxer is a request pad. Exceptions: bins may have other inputs (those of a
+            // session come from the network), and live mixers and sources with an optional input have output without
+            // input.
+            if let lack = KnownNodes.node(factory.name)?.missingInputEffect {
                 return isRead
                     ? (.error, "nothing is linked to \(label), so elements downstream would wait forever")
                     : (.warning, "nothing is linked to \(label): \(lack)")
@@ -52,20 +53,20 @@ enum UnlinkedCheck {
                 factory.has(.source, .always),
                 !context.sets("force-live", to: true, on: index)
             else { return nil }
-            return (.warning, "nothing is linked to \(label), which makes nothing of its own")
+            return (.warning, "nothing is linked to \(label), so it outputs nothing")
         }
         if isRead { return (.error, "nothing is linked to \(label), so elements downstream would wait forever") }
         let isEnd = !factory.has(.source, .always) && !factory.has(.source, .sometimes)
         if context.parsed.elements.count == 1, !isEnd {
             return (.error, "\(label) by itself does nothing, and the graph would never end")
         }
-        // One that doesn't preroll holds nothing up.
+        // A sink with async=false doesn't delay the pipeline.
         return isEnd && !context.sets("async", to: false, on: index)
             ? (.error, "nothing is linked to \(label), so it would wait forever")
             : (.warning, "\(label) isn't linked to anything: it does nothing")
     }
 
-    /// The element just before, when nothing reads what it gives: a `!` may be missing between the two.
+    /// Returns the element directly before this one if its output isn't linked: a `!` may be missing between the two.
     private static func unread(before index: Int, _ links: LinkedSides, _ context: CheckContext) -> Int? {
         let elements = context.parsed.elements
         guard index > 0, elements[index - 1].parent == elements[index].parent, !elements[index - 1].isBin,
@@ -86,18 +87,19 @@ enum UnlinkedCheck {
         return "\(missing) Or link it by name: \(name). ! \(factory)"
     }
 
-    /// Whether data comes out of it that somebody must take.
-    private static func gives(_ index: Int, _ factory: ElementFactoryInfo, _ context: CheckContext) -> Bool {
+    /// Returns whether the element has an output that must be linked.
+    private static func hasOutput(_ index: Int, _ factory: ElementFactoryInfo, _ context: CheckContext) -> Bool {
         if factory.has(.source, .always) { return true }
         let element = context.parsed.elements[index]
         return factory.name == "tee" && !element.properties.contains { $0.name == "allow-not-linked" }
     }
 
-    /// The elements that links lead from and to; `nil` where the text doesn't tell them all.
+    /// The elements from which and to which links lead.
     private struct LinkedSides {
         let sources: Set<Int>
         let sinks: Set<Int>
 
+        /// Creates the sets; `nil` if the text doesn't determine all links.
         init?(_ context: CheckContext) {
             guard context.parsed.problems.isEmpty, !context.parsed.elements.contains(where: \.isUnknown) else {
                 return nil
@@ -116,7 +118,7 @@ extension ElementFactoryInfo {
 }
 
 extension CheckContext {
-    /// How a link in a new chain begins at it.
+    /// Returns the text with which a link from the element begins in a new chain.
     fileprivate func reference(_ index: Int) -> String {
         let element = parsed.elements[index]
         return element.name.map { "\($0.value)." } ?? element.factory

@@ -1,7 +1,7 @@
 import GStreamer
 
-/// Elements that can't start without the name of a file or a URI, and an `appsink` that nobody reads. Only for a description to
-/// which nobody adds anything later: a program may set the one and read the other.
+/// Finds elements that can't start without a file name or a URI, and an `appsink` that nothing reads. The check is only
+/// for descriptions that are a whole graph: a program may set the property, or read the `appsink`.
 enum UnsetFileCheck {
     private static let required: [String: (property: String, example: String)] = [
         "filesrc": ("location", "FILE"), "filesink": ("location", "FILE"), "giosrc": ("location", "URI"),
@@ -11,7 +11,7 @@ enum UnsetFileCheck {
         "uridecodebin3": ("uri", "file:///…"), "urisourcebin": ("uri", "file:///…"), "playbin": ("uri", "file:///…"),
         "playbin3": ("uri", "file:///…"),
     ]
-    /// A `splitmuxsink` with one of these has another place for its data.
+    /// The properties with which a `splitmuxsink` writes to another sink than a file.
     private static let ownSinks: Set = ["sink", "sink-factory"]
 
     static func problems(in context: CheckContext) -> [Problem] {
@@ -36,16 +36,16 @@ enum UnsetFileCheck {
         let waits = !context.sets("wait-on-eos", to: false, on: index)
         let effect: String
         if let limit, !context.sets("drop", to: true, on: index) {
-            effect = "the graph stalls once it holds \(limit)"
+            effect = "the graph stalls once max-buffers=\(limit) is reached"
         } else if limit == nil {
             effect = "they fill the memory" + (waits ? ", and the graph never ends" : "")
         } else {
             guard waits else { return nil }
-            effect = "the graph never ends, since appsink waits until they are taken"
+            effect = "the graph never ends, since appsink waits until they are read"
         }
         return Problem(
             place: .expanded(context.parsed.elements[index].range), severity: .warning,
-            message: "nobody takes the samples of \(context.label(index)): \(effect)",
+            message: "nothing reads the samples of \(context.label(index)): \(effect)",
             hint: "read them in your program, or use fakesink to discard them")
     }
 }

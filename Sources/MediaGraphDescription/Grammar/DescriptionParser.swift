@@ -1,25 +1,27 @@
-/// Reads tokens by the grammar of GStreamer's parser (gst/parse/grammar.y), and goes on after what it refuses, so that one
-/// pass finds everything.
+/// Parses tokens by the grammar of GStreamer's parser (gst/parse/grammar.y). Continues after an error, so that one pass
+/// finds all errors.
 struct DescriptionParser {
-    /// What a chain or a list of chains offers to a link from outside: a bin's link goes to its first or last element.
+    /// The first and last element of a chain or a list of chains. A link to or from a bin connects to these.
     struct Ends {
         var first: ParsedLink.End?
         var last: ParsedLink.End?
     }
 
-    /// More bins inside each other than any person writes; each costs stack.
+    /// The limit for nested bins, each of which takes stack. Nobody writes as many.
     static let maximumDepth = 200
 
     let bytes: [UInt8]
     let tokens: [Token]
-    /// Where values begin whose quote isn't closed.
+    /// The offsets at which values with an unclosed quote begin.
     let unclosed: Set<Int>
+    /// The index of the current token.
     var position = 0
-    /// The token after the last one that was skipped, which isn't blamed for what is missing before it.
+    /// The index of the token after the last skipped one. No missing element is reported before that token.
     var afterSkipped = -1
     var result = ParsedDescription()
+    /// The indices of the bins that enclose the current token, outermost first.
     var enclosing: [Int] = []
-    /// Nothing after that was read.
+    /// Whether parsing stopped because bins are nested too deeply.
     var isTooDeep = false
 
     static func parse(_ bytes: [UInt8]) -> ParsedDescription {
@@ -49,7 +51,7 @@ struct DescriptionParser {
 
     // MARK: Chains
 
-    /// `chainlist`: chains up to the end, or to the parenthesis that ends a bin.
+    /// Parses `chainlist`: chains up to the end of the text, or to the parenthesis that ends a bin.
     mutating func parseChains(inBin: Bool) -> Ends? {
         var ends: Ends?
         while let token {
@@ -65,7 +67,7 @@ struct DescriptionParser {
         return ends
     }
 
-    /// `chain`: elements with links between them; `nil` when nothing here begins one.
+    /// Parses `chain`: elements with links between them. Returns `nil` if the current token doesn't begin a chain.
     private mutating func parseChain() -> Ends? {
         guard let start = token else { return nil }
         var last: ParsedLink.End
@@ -106,7 +108,7 @@ struct DescriptionParser {
             last = next
         }
         if let pad = last.pads.last, !isBroken(last), !isReference(last) {
-            report(pad.range, "pad \"\(pad.text)\" isn't linked", "a pad's name stands beside a link: .\(pad.text) ! …")
+            report(pad.range, "pad \"\(pad.text)\" isn't linked", "a link must follow a pad's name: .\(pad.text) ! …")
         }
         if !isReference(last) { ends.last = last }
         return ends
@@ -115,7 +117,7 @@ struct DescriptionParser {
     private func isReference(_ end: ParsedLink.End) -> Bool { if case .reference = end.target { true } else { false } }
     private func isBroken(_ end: ParsedLink.End) -> Bool { if case .broken = end.target { true } else { false } }
 
-    /// What a link leads to, and where the chain goes on from; `nil` when it ends there.
+    /// Parses the target of a link. `next` is the source of the chain's next link; `nil` if the chain ends here.
     private mutating func parseLinkTarget(after link: Token) -> (sink: ParsedLink.End, next: ParsedLink.End?) {
         let pads = parsePads()
         guard let token else {
@@ -148,7 +150,7 @@ struct DescriptionParser {
         }
     }
 
-    /// A bin that begins or ends with a reference or a URI gives a link nothing to hold on to.
+    /// Reports a link to or from a bin that begins or ends with a reference or a URI and so has no element to link.
     private mutating func missingEnd(_ bin: Token, _ side: String) -> ParsedLink.End {
         report(
             bin.range, "this bin has no \(side) to link",
@@ -156,7 +158,7 @@ struct DescriptionParser {
         return .broken
     }
 
-    /// `reference`: `element.pad,pad`
+    /// Parses `reference`: `element.pad,pad`.
     private mutating func parseReference(_ token: Token, _ element: Range<Int>, _ pad: Range<Int>?) -> ParsedLink.End {
         position += 1
         let problems = result.problems.count
@@ -166,7 +168,7 @@ struct DescriptionParser {
         return ParsedLink.End(target: .reference(parsed(element)), pads: pads)
     }
 
-    /// `pads`: `.pad,pad`
+    /// Parses `pads`: `.pad,pad`.
     private mutating func parsePads() -> [ParsedText] {
         guard let token, case .padReference(let name) = token.kind else { return [] }
         position += 1

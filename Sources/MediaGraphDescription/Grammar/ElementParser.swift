@@ -1,6 +1,7 @@
-// Elements and bins, with their properties.
+// Parses elements and bins with their properties.
 extension DescriptionParser {
-    /// `elementary`: an element with its properties, or a bin; `nil` when none begins here.
+    /// Parses `elementary`: an element with its properties, or a bin. Returns `nil` if the current token begins
+    /// neither.
     mutating func parseElementary() -> Ends? {
         guard let token else { return nil }
         switch token.kind {
@@ -20,7 +21,7 @@ extension DescriptionParser {
     private mutating func parseBin(_ opening: Token, factory: String, range: Range<Int>) -> Ends {
         position += 1
         guard enclosing.count < Self.maximumDepth else {
-            report(opening.range, "more than \(Self.maximumDepth) bins inside each other")
+            report(opening.range, "bins are nested more than \(Self.maximumDepth) deep")
             isTooDeep = true
             position = tokens.count
             return Ends(first: .broken, last: .broken)
@@ -42,7 +43,7 @@ extension DescriptionParser {
             }
             return Ends(first: .broken, last: .broken)
         }
-        // What is wrong inside may be why an end is missing.
+        // An error inside the bin may be the reason for a missing end, so the end counts as broken.
         if result.problems.count > problems { return Ends(first: ends.first ?? .broken, last: ends.last ?? .broken) }
         return ends
     }
@@ -56,7 +57,7 @@ extension DescriptionParser {
                 let text = PropertyText.unescaped(bytes[value]).text
                 result.elements[index].presets.append(ParsedText(text: text, range: value))
             case .identifier where position + 1 < tokens.count && tokens[position + 1].isCharacter("="):
-                // For the grammar this is an element and a stray "=".
+                // The grammar takes this for an element and a stray "=".
                 let range = token.range.lowerBound..<tokens[position + 1].range.upperBound
                 report(range, "property \"\(bytes[token.range].text)\" has no value", "an empty value is written \"\"")
                 position += 1

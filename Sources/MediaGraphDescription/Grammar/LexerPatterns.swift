@@ -1,8 +1,8 @@
-/// The regular expressions of GStreamer's lexer, each as a function from an offset to the longest match that begins there.
-/// The expressions are quoted from gst/parse/parse.l of 1.22.
+/// The regular expressions of GStreamer's lexer. Each is a function that returns the longest match at an offset. The
+/// comments quote the expressions from gst/parse/parse.l of GStreamer 1.22.
 struct LexerPatterns {
     let bytes: [UInt8]
-    /// Opening quotes without a closing one, which end with their line.
+    /// The offsets of opening quotes without a closing one. Such a quote ends with its line.
     let unclosed: Set<Int>
 
     // MARK: Rules
@@ -20,7 +20,7 @@ struct LexerPatterns {
         guard bytes[start...].starts(with: keyword), let value = assignEnd(start + keyword.count),
             let end = stringEnd(value)
         else { return nil }
-        // GStreamer takes everything after the equals sign, blanks too.
+        // In GStreamer, the value is everything after the equals sign, including spaces.
         let equals = bytes[start...].firstIndex(of: UInt8(ascii: "="))!
         return Token(kind: .preset(value: equals + 1..<end), range: start..<end)
     }
@@ -58,12 +58,12 @@ struct LexerPatterns {
 
     /// `({_protocol}"://"{_string}|["."{_identifier}]?"/"{_string})|({_protocol}"://")`
     ///
-    /// The bracket is a set of characters and not, as was surely meant, an identifier: `./a` and `d/a` match.
+    /// The brackets are a set of characters, although an identifier was surely intended: `./a` and `d/a` match.
     func uri(_ start: Int) -> Token? {
         var end: Int?
         if bytes[start].isLetter {
             var scheme = start + 1
-            // `_protocol [[:alpha:]][[:alnum:]+-\.]*`, in which `+-\.` is a range: + , - .
+            // `_protocol [[:alpha:]][[:alnum:]+-\.]*`, in which `+-\.` is the range of the characters + , - .
             while scheme < bytes.count, bytes[scheme].isAlphanumeric || (0x2B...0x2E).contains(bytes[scheme]) {
                 scheme += 1
             }
@@ -76,9 +76,10 @@ struct LexerPatterns {
         return end.map { Token(kind: .uri, range: start..<$0) }
     }
 
-    /// `_operator [(){}.!:,;=]`, and any other byte, which no rule of the grammar takes
+    /// `_operator [(){}.!:,;=]`, or any other byte, which the grammar doesn't accept
     func character(_ start: Int) -> Token? {
-        // A whole character for people, though the lexer would give its bytes one by one: none of them is in the grammar.
+        // GStreamer's lexer returns the bytes of a non-ASCII character one by one. The grammar accepts none of them,
+        // and a message needs the whole character.
         var end = start + 1
         while end < bytes.count, bytes[end] & 0b1100_0000 == 0b1000_0000 { end += 1 }
         return Token(kind: .character(bytes[start]), range: start..<end)
@@ -114,8 +115,8 @@ struct LexerPatterns {
         return end > start ? end : nil
     }
 
-    /// `_char ("\\".)|([^[:space:]])`, repeated. A backslash is also a character of its own, so whether it is itself
-    /// escaped makes no difference to the blank after it.
+    /// `_char ("\\".)|([^[:space:]])`, repeated. A backslash also matches as a character of its own, so a backslash
+    /// escapes the space after it even if the backslash is itself escaped.
     private func wordEnd(_ start: Int) -> Int {
         var end = start
         while end < bytes.count {
@@ -128,7 +129,7 @@ struct LexerPatterns {
         return end
     }
 
-    /// The longest match: a quote after a backslash closes only when no other does.
+    /// Returns the end of the longest quoted match: a quote after a backslash closes only if no other quote does.
     func quotedEnd(_ start: Int) -> Int? {
         var closing: Int?
         for end in bytes.indices[(start + 1)...] where bytes[end] == bytes[start] {

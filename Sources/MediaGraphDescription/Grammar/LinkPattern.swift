@@ -2,8 +2,8 @@ extension LexerPatterns {
     /// `_link ([!:][[:space:]]*{_caps}([[:space:]]*(";"[[:space:]]*{_caps})*[[:space:]]*)*[!:])|([!:])`, where
     /// `_caps {_mimetype}(","[^!]|{_capsstring})*` and `_capschar ("\\".)|([^\;!])`
     ///
-    /// The whole filter with both its operators is one token. `:` may stand inside caps and end them, so the longest
-    /// match is found by following every way to read the text at once.
+    /// The whole filter with both operators is one token. A `:` may be part of the caps or end them, so the longest
+    /// match is found by following all possible readings in parallel.
     func link(_ start: Int) -> Token? {
         guard has("!", start) || has(":", start) else { return nil }
         let isAll = has(":", start)
@@ -14,11 +14,12 @@ extension LexerPatterns {
         return Token(kind: .link(all: isAll || has(":", end - 1), caps: caps), range: start..<end)
     }
 
-    /// The end of the longest filter with its closing operator.
+    /// Returns the end of the longest filter, including its closing operator.
     private func filterEnd(_ start: Int) -> Int? {
         guard var offset = mediaTypeEnd(skipSpace(start + 1)) else { return nil }
         var longest: Int?
-        // Offsets at which some way to read the text is between two characters of caps.
+        // Whether, in some reading of the text, this offset or one of the next two is between two characters of the
+        // caps.
         var isReached = true
         var isReachedNext = false
         var isReachedAfterNext = false
@@ -35,7 +36,7 @@ extension LexerPatterns {
                     if pairs { isReachedAfterNext = true }
                 }
                 if byte == UInt8(ascii: ";"), let end = mediaTypeEnd(skipSpace(offset + 1)) {
-                    // Between the semicolon and the end of the type there is nothing else to read: start over there.
+                    // No other reading is inside the media type, so continue after it.
                     if !isReachedNext, !isReachedAfterNext {
                         offset = end
                         continue

@@ -1,17 +1,19 @@
-/// How GStreamer's parser takes off the quotes and backslashes of a value.
+/// Removes the quotes and backslashes of values as GStreamer's parser does.
 package enum PropertyText {
-    /// `gst_parse_split_assignment`: the value of `name=value` as the property's type reads it.
+    /// Returns the value of `name=value` as the property's type reads it, like `gst_parse_split_assignment`.
     static func value(ofAssignment token: some Collection<UInt8>) -> [UInt8] {
         var rest = Array(token)[...]
         rest = rest.drop { !$0.isGLibSpace && $0 != UInt8(ascii: "=") }
         if rest.first != UInt8(ascii: "=") { rest = rest.dropFirst().drop(while: \.isGLibSpace) }
         rest = rest.dropFirst().drop(while: \.isGLibSpace)
-        // Double quotes around all of it are dropped, single ones belong to the value. A lone quote counts as both.
+        // Double quotes around the whole value are removed; single quotes are part of it. A value that is one double
+        // quote counts as both its opening and its closing quote.
         if rest.first == UInt8(ascii: "\""), rest.last == UInt8(ascii: "\"") { rest = rest.dropFirst().dropLast() }
         return unescaped(rest)
     }
 
-    /// `gst_parse_unescape`: a backslash stands for the character after it, but not inside double quotes, which stay.
+    /// Replaces each backslash by the character after it, except inside double quotes, which are kept, like
+    /// `gst_parse_unescape`.
     static func unescaped(_ text: some Collection<UInt8>) -> [UInt8] {
         let text = Array(text)
         var result: [UInt8] = []
@@ -34,12 +36,12 @@ package enum PropertyText {
 
     // MARK: Strings
 
-    /// Whether a string property takes quotes off this value, as `gst_value_deserialize` does.
+    /// Returns whether a string property removes quotes from this value, as `gst_value_deserialize` does.
     static func isQuoted(_ text: [UInt8]) -> Bool {
         text.first == UInt8(ascii: "\"") && text.last == UInt8(ascii: "\"")
     }
 
-    /// `gst_string_wrap`: a text as a string property reads it, whatever the text holds.
+    /// Quotes and escapes any text so that a string property reads it back unchanged, like `gst_string_wrap`.
     static func wrapped(_ text: [UInt8]) -> [UInt8] {
         let inner = text.flatMap { byte -> [UInt8] in
             if isPlain(byte) { return [byte] }
@@ -50,7 +52,8 @@ package enum PropertyText {
         return [UInt8(ascii: "\"")] + inner + [UInt8(ascii: "\"")]
     }
 
-    /// `gst_string_unwrap`: what a string property makes of its value; `nil` where GStreamer refuses it.
+    /// Returns the text that a string property reads from a value, like `gst_string_unwrap`; `nil` if GStreamer refuses
+    /// the value.
     package static func unwrapped(_ text: [UInt8]) -> [UInt8]? {
         guard isQuoted(text) else { return text }
         guard text.count > 1 else { return nil }
@@ -78,4 +81,21 @@ package enum PropertyText {
     private static func isPlain(_ byte: UInt8) -> Bool {
         byte.isLetter || byte.isDigit || "_-+/:.".utf8.contains(byte)
     }
+}
+
+/// Writes values so that `PropertyText` reads them back unchanged.
+package enum DescriptionText {
+    /// Returns a value as a description writes it: in quotes unless it is a plain word.
+    package static func quoted(_ value: String) -> String {
+        let isPlain = !value.isEmpty && value.unicodeScalars.allSatisfy { plain.contains($0) }
+        return isPlain ? value : inQuotes(value)
+    }
+
+    /// Returns a value in double quotes, its quotes and backslashes escaped.
+    package static func inQuotes(_ value: String) -> String {
+        "\"" + value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+    }
+
+    private static let plain = Set(
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,@+".unicodeScalars)
 }

@@ -1,14 +1,15 @@
-/// Finds quotes that aren't closed. GStreamer's lexer takes them for ordinary characters and goes on, and what follows makes
-/// no sense; here they end with their line, so that the next line is read as it was meant.
+/// Finds unclosed quotes. GStreamer's lexer takes them for ordinary characters, which makes nonsense of the text after
+/// them. Here, an unclosed quote ends with its line, so that the next line is read as intended.
 enum QuoteCheck {
     struct Outcome {
         var tokens: [Token]
-        /// Where the values begin whose quote isn't closed.
+        /// The offsets at which values with an unclosed quote begin.
         var unclosed: Set<Int> = []
         var problems: [Problem] = []
     }
 
-    /// A text with more quotes that aren't closed is no description; the rest are reported where they stand.
+    /// The limit for unclosed quotes. A text with more isn't a description; the parser reports further quotes as
+    /// unexpected characters.
     private static let maximumRounds = 20
 
     static func run(_ bytes: [UInt8]) -> Outcome {
@@ -21,23 +22,24 @@ enum QuoteCheck {
         return outcome
     }
 
-    /// The beginning of the first value whose quote isn't closed, or closes what it shouldn't.
+    /// Returns the beginning of the first value whose quote isn't closed, or closes in the wrong place.
     private static func culprit(_ outcome: Outcome, _ bytes: [UInt8]) -> Int? {
         let patterns = LexerPatterns(bytes: bytes, unclosed: outcome.unclosed)
-        // The last value before each kind of quote that holds one.
+        // For each kind of quote, the last value that contains one.
         var suspects: [UInt8: Range<Int>] = [:]
         for token in outcome.tokens {
             switch token.kind {
             case .assignment(_, let value) where !outcome.unclosed.contains(value.lowerBound):
                 let first = bytes[value.lowerBound]
-                // A value may begin with a quote that closes within a longer word: "a"b. That is GStreamer's syntax.
+                // GStreamer's syntax allows a quote that closes within a longer word, as in "a"b.
                 if patterns.isQuote(first), patterns.quotedEnd(value.lowerBound) ?? .max > value.upperBound {
                     return value.lowerBound
                 }
                 for quote in "\"'".utf8 where bytes[value].contains(quote) { suspects[quote] = value }
             case .character(let byte):
-                // A quote by itself closed nothing. The value before it took its opening quote for a closing one, or holds
-                // one that opened nothing because it isn't at the value's beginning.
+                // A quote by itself closes nothing. Either the value before it has taken this quote's partner for its
+                // own closing quote, or the value contains a quote that opens nothing because it isn't at the
+                // beginning.
                 guard let value = suspects[byte] else { continue }
                 let newline = UInt8(ascii: "\n")
                 if bytes[value].contains(newline) || !bytes[value.upperBound..<token.range.lowerBound].contains(newline)

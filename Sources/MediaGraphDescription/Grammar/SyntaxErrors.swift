@@ -1,6 +1,6 @@
 import GStreamer
 
-// What the parser says about tokens that can't stand where they do.
+// Reports tokens that the grammar doesn't allow at their place.
 extension DescriptionParser {
     mutating func reportNothing(before link: Token) {
         let range = link.range.lowerBound..<link.range.lowerBound + 1
@@ -32,7 +32,7 @@ extension DescriptionParser {
             "to link it: \(reference.hasSuffix(".") ? "\(name)." : reference) ! …")
     }
 
-    /// Reports the token here, which begins nothing, and goes on after it and others like it.
+    /// Reports the current token, which can't begin a chain or an element, and skips it.
     mutating func skipUnexpected() {
         guard let token else { return }
         position += 1
@@ -42,19 +42,21 @@ extension DescriptionParser {
             report(
                 token.range, "property \"\(bytes[name].text)\" without an element",
                 "put the property directly after its element's name")
-        case .preset: report(token.range, "a preset without an element", "it stands directly after an element's name")
+        case .preset:
+            report(token.range, "a preset without an element", "put the preset directly after its element's name")
         case .padReference(let name):
             report(
                 token.range, "pad \"\(bytes[name].text)\" without an element",
-                "it stands before or after a link's element")
+                "put the pad's name between its element and a link")
         case .character: skipCharacters(token)
         default: report(token.range, "unexpected \"\(bytes[token.range].text)\"")
         }
     }
 
-    private static let nameHint = "names are ASCII letters, digits, _ - % and :"
+    private static let nameHint = "names consist of ASCII letters, digits, _ - % and :"
 
-    /// A word that begins like a name and goes on beyond ASCII, which the lexer takes apart.
+    /// Reports and skips a word that begins like a name and contains non-ASCII characters, at which the lexer splits
+    /// it.
     mutating func skipForeignName(_ first: Token) -> Bool {
         guard position + 1 < tokens.count, case .character(0x80...) = tokens[position + 1].kind,
             tokens[position + 1].range.lowerBound == first.range.upperBound
@@ -65,7 +67,7 @@ extension DescriptionParser {
         return true
     }
 
-    /// A pad's name that goes on with what the grammar has no place for: a user's, as it is said and not as it is written.
+    /// Reports and skips a pad's name with characters that the grammar doesn't allow, such as an unescaped user name.
     mutating func skipForeignPad(_ reference: Token, _ element: Range<Int>, _ pad: Range<Int>) {
         guard let token, token.range.lowerBound == reference.range.upperBound else { return }
         switch token.kind {
@@ -81,7 +83,7 @@ extension DescriptionParser {
         while let token = self.token, token.range.lowerBound < word.endIndex { position += 1 }
     }
 
-    /// A filter that ends at a `!` inside quotes: reports that and goes on after the quotes.
+    /// Reports a filter that ends at a `!` inside quotes, and skips the text up to the closing quote.
     mutating func skipTornFilter(_ caps: Range<Int>) -> Bool {
         var quote: Int?
         var offset = caps.lowerBound
@@ -101,7 +103,7 @@ extension DescriptionParser {
 
     private static let mediaKinds = ["audio", "video", "image", "text", "application", "subpicture"]
 
-    /// Caps where an element belongs, which the lexer takes apart: a filter stands alone between two links.
+    /// Reports and skips caps in an element's place, which the lexer splits: a filter must be between two links.
     mutating func skipMisplacedFilter(_ first: Token) -> Bool {
         let start = first.range.lowerBound
         guard Self.mediaKinds.contains(bytes[first.range].text), first.range.upperBound < bytes.count,
@@ -123,7 +125,7 @@ extension DescriptionParser {
         return true
     }
 
-    /// Two filters as one; `nil` where they contradict each other.
+    /// Returns a hint that joins two filters into one; `nil` if they contradict each other.
     private static func joined(_ first: String, _ second: String) -> String? {
         let (type, fields) = (first.prefix { $0 != "," }, second.drop { $0 != "," })
         guard second.hasPrefix(type), second.dropFirst(type.count) == fields,
@@ -134,7 +136,7 @@ extension DescriptionParser {
 
     private mutating func skipCharacters(_ first: Token) {
         var end = first.range.upperBound
-        // A path or a media type in a wrong place falls apart into several tokens: one report is enough.
+        // The lexer splits a misplaced path or media type into several tokens. Report them once.
         while let token, token.range.lowerBound == end, case .character = token.kind, !token.isCharacter(")") {
             end = token.range.upperBound
             position += 1
@@ -148,7 +150,7 @@ extension DescriptionParser {
         }
         let text = bytes[first.range.lowerBound..<end].text
         if "|>&".utf8.contains(bytes[first.range.lowerBound]) {
-            // What follows is the shell's, too.
+            // The rest of the text is for the shell, too.
             position = tokens.count
             return report(
                 first.range.lowerBound..<end, "unexpected \"\(text)\"",
@@ -160,10 +162,10 @@ extension DescriptionParser {
             switch bytes[first.range.lowerBound] {
             case UInt8(ascii: "\\"): "inside quotes, leave out the backslashes that a shell needs outside of them"
             case UInt8(ascii: "="): "a property is written name=value"
-            case UInt8(ascii: "#"): "a comment begins after a blank"
+            case UInt8(ascii: "#"): "write a space before the # of a comment"
             case UInt8(ascii: "\""), UInt8(ascii: "'"): "quotes go around a property's value"
             case UInt8(ascii: ";"), UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: ","):
-                "in a value it needs quotes; between elements it means nothing"
+                "put it in quotes if it is part of a value; between elements it has no meaning"
             case 0x80...: Self.nameHint
             default: nil
             }

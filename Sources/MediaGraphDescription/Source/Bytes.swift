@@ -1,13 +1,13 @@
-// GStreamer's lexer is generated for the C locale and works on bytes: everything above ASCII is an ordinary character
-// in a string and not allowed in a name.
+// GStreamer's lexer is generated for the C locale and works on bytes: a byte above ASCII is an ordinary character in a
+// string, and isn't allowed in a name.
 extension UInt8 {
-    /// Stands for what an undefined variable would expand to. It never occurs in UTF-8, and counts as part of a name, so
-    /// that one missing value isn't followed by errors about what it would have been.
+    /// The placeholder for the value of an undefined variable. This byte never occurs in UTF-8. It counts as part of a
+    /// name, so that a missing value causes no further errors.
     static let unknownText: UInt8 = 0xFF
 
     /// flex's `[:space:]`.
     var isSpace: Bool { self == UInt8(ascii: " ") || (0x09...0x0D).contains(self) }
-    /// `g_ascii_isspace`, which leaves out the vertical tab.
+    /// `g_ascii_isspace`, which doesn't include the vertical tab.
     var isGLibSpace: Bool { isSpace && self != 0x0B }
     var isLetter: Bool { (0x41...0x5A).contains(self) || (0x61...0x7A).contains(self) }
     var isDigit: Bool { (0x30...0x39).contains(self) }
@@ -23,7 +23,8 @@ extension UInt8 {
 }
 
 extension Collection<UInt8> {
-    /// Text for people: an undefined variable's place is shown as an ellipsis.
+    /// The text for messages. Each undefined variable is shown as an ellipsis.
     var text: String { String(decoding: flatMap { $0 == .unknownText ? Array("…".utf8) : [$0] }, as: UTF8.self) }
+    /// Whether the text contains an undefined variable.
     var isUnknown: Bool { contains(.unknownText) }
 }

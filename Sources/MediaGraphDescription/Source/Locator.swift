@@ -1,4 +1,4 @@
-/// Turns offsets into lines and columns.
+/// Converts offsets to lines and columns of the source.
 struct Locator: Sendable {
     let source: SourceText
     let map: OffsetMap
@@ -10,7 +10,7 @@ struct Locator: Sendable {
         }
     }
 
-    /// The variable that a part of the expanded text is the value of, or in whose default it stands.
+    /// Returns the variable whose value or default contains this part of the expanded text; `nil` if there is none.
     func variable(at range: Range<Int>) -> String? {
         let place = map.source(of: range)
         if let expansion = place.expansions.first { return expansion.name }
@@ -25,7 +25,7 @@ struct Locator: Sendable {
         let range = sourceRange(of: problem.place)
         var hint = problem.hint
         if case .expanded(let expanded) = problem.place {
-            // The reader sees only the variable's name at that place.
+            // The source line shows only the variable's name, so the hint shows its value.
             for expansion in map.source(of: expanded).expansions {
                 let note = "${\(expansion.name)} is \"\(expansion.value.shortened)\""
                 hint = expansion.hint ?? hint
@@ -39,6 +39,6 @@ struct Locator: Sendable {
 }
 
 extension String {
-    /// Messages quote the text, which may be of any length.
+    /// The string, cut to 160 characters. Messages quote the text, which may have any length.
     fileprivate var shortened: String { count <= 160 ? self : prefix(159) + "…" }
 }

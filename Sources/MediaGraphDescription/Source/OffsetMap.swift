@@ -1,24 +1,25 @@
-/// Where each part of the expanded text came from.
+/// Maps each part of the expanded text to its place in the source.
 struct OffsetMap: Sendable {
-    /// What a variable stands for at one place.
+    /// A variable and the value that replaced it.
     struct Expansion: Sendable, Hashable {
-        /// What a variable outside quotes is part of, going by what is written before it.
-        enum Place: Sendable { case quoted, word, value, alone }
+        /// The context of a variable, which the text before it shows: inside quotes, within a word, as a property's
+        /// value, or by itself.
+        enum Context: Sendable { case quoted, word, value, alone }
 
         let name: String
         let value: String
-        var place = Place.quoted
+        var context = Context.quoted
 
-        /// What to do where the value was meant to be one, and fell apart at its spaces.
+        /// The hint for a value that was probably intended as one word and was split at its spaces; `nil` for others.
         var hint: String? {
             let words = value.split(whereSeparator: \.isWhitespace)
-            // Properties and links: meant to be several.
+            // A value with properties or links is intended as several tokens.
             guard words.count > 1, !words.dropFirst().contains(where: { $0.contains("=") || $0 == "!" }) else {
                 return nil
             }
-            switch place {
+            switch context {
             case .value: return "put quotes around \"${\(name)}\""
-            case .word: return "in a pad's name it is written \(name)=\(PadName.escape(value))"
+            case .word: return "for a pad's name, give the variable as \(name)=\(PadName.escape(value))"
             case .quoted, .alone: return nil
             }
         }
@@ -27,7 +28,7 @@ struct OffsetMap: Sendable {
     private struct Segment {
         let start: Int
         let source: Range<Int>
-        /// Whether the text is the source's own, so that offsets inside carry over.
+        /// Whether the text is copied from the source unchanged, so that offsets within it correspond.
         let isVerbatim: Bool
         let expansion: Expansion?
     }
@@ -38,12 +39,12 @@ struct OffsetMap: Sendable {
         segments.append(Segment(start: start, source: source, isVerbatim: isVerbatim, expansion: expansion))
     }
 
-    /// Drops what was noted at and after an offset, for text that is written again.
+    /// Removes the entries at and after an offset, whose text is rewritten.
     mutating func truncate(to start: Int) {
         segments.removeAll { $0.start >= start }
     }
 
-    /// The source of a range, and the variables that it was expanded from.
+    /// Returns the source range of a range in the expanded text, and the variables whose values the range contains.
     func source(of range: Range<Int>) -> (range: Range<Int>, expansions: [Expansion]) {
         guard !segments.isEmpty else { return (0..<0, []) }
         let first = index(of: range.lowerBound)

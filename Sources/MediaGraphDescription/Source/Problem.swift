@@ -1,7 +1,7 @@
-/// Something wrong that a pass found, before its place is known in lines and columns.
+/// A problem that a check has found, with offsets that ``Locator`` converts to lines and columns.
 struct Problem: Sendable, Hashable {
     enum Place: Sendable, Hashable {
-        /// Offsets in the text as it was written.
+        /// Offsets in the text as written.
         case source(Range<Int>)
         /// Offsets in the expanded text.
         case expanded(Range<Int>)
@@ -11,8 +11,9 @@ struct Problem: Sendable, Hashable {
     var severity = Diagnostic.Severity.error
     var message: String
     var hint: String?
-    /// Whether it holds whatever GStreamer says. Templates and names in the text can't tell all that an element does
-    /// when it is made, so some findings yield where GStreamer's own parser accepts the description.
+    /// Whether the problem remains even if GStreamer's parser accepts the description. Pad templates and the text don't
+    /// show everything that an element does when it is created, so a finding based on them may be wrong; it is dropped
+    /// if GStreamer's parser accepts the description.
     var isCertain = true
 
     var expandedRange: Range<Int>? { if case .expanded(let range) = place { range } else { nil } }

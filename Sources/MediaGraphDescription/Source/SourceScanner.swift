@@ -1,39 +1,41 @@
-/// Splits a description's source into what is copied, what is dropped and what is replaced.
+/// Splits a description's source into pieces that the expansion copies, drops or replaces.
 ///
-/// It knows just enough of gst-launch's syntax to tell where a token begins (`#` is a comment only there) and what is
-/// inside quotes (a variable is one value only there). Variables are opaque to it: what they expand to changes neither.
+/// The scanner knows just enough of gst-launch's syntax to find the beginnings of tokens (`#` begins a comment only
+/// there) and quotes (only inside quotes, a variable is always one value). A variable's value has no influence on
+/// either.
 struct SourceScanner {
     enum Piece {
         case text(Range<Int>)
-        /// Something that isn't copied as it stands: `$${` is `${`, a backslash before a line break is nothing.
+        /// Text that replaces the source: `${` for `$${`, and a line break for one with a backslash before it.
         case literal(String, Range<Int>)
         case variable(VariableReference, Quotes?)
-        /// What looks like a variable and isn't one.
+        /// Text that begins like a variable and isn't one.
         case malformed(Range<Int>)
         /// The quotes around a property's value.
         case openingQuote(UInt8, Range<Int>)
         case closingQuote(UInt8, Range<Int>)
     }
 
-    /// What a variable is quoted by.
+    /// The quotes around a variable.
     enum Quotes: Hashable {
-        /// Quotes around a property's value, which GStreamer's parser takes off or leaves to the property; `depth` more are open
-        /// inside it, each of which whatever reads the value takes off: `options="location=\"${FILE}\""` has one.
+        /// Quotes around a property's value. GStreamer's parser removes double quotes and leaves single quotes to the
+        /// property. `depth` is the number of quotes that are open inside the value, which the reader of the value
+        /// removes: 1 in `options="location=\"${FILE}\""`.
         case value(UInt8, depth: Int)
-        /// Double quotes in a caps filter, which `gst_caps_from_string` reads.
+        /// Double quotes in a caps filter, which `gst_caps_from_string` removes.
         case caps
     }
 
     private(set) var pieces: [Piece] = []
     private(set) var problems: [Problem] = []
-    /// Where caps filters stand.
+    /// The ranges of caps filters.
     private(set) var filters: [Range<Int>] = []
     let bytes: [UInt8]
     private var offset = 0
 
     init(_ source: SourceText) {
         bytes = source.bytes
-        // A byte order mark, as some editors write.
+        // Skip a byte order mark, which some editors write.
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { offset = 3 }
         let start = offset
         while offset < bytes.count { scanToken(isFirst: offset == start) }
@@ -51,7 +53,7 @@ struct SourceScanner {
         } else if starts(with: VariableReference.opening) || byte.startsIdentifier {
             scanName()
         } else if byte == UInt8(ascii: "@") {
-            // A preset; its value isn't a token's beginning.
+            // A preset. No token begins within it.
             scanWord()
         } else if byte == UInt8(ascii: "!") || byte == UInt8(ascii: ":") {
             copy(1)
@@ -65,7 +67,7 @@ struct SourceScanner {
         }
     }
 
-    /// A name, and when it is a property's, its value.
+    /// Scans a name, and the value if it is a property's name.
     private mutating func scanName() {
         while offset < bytes.count {
             if starts(with: VariableReference.opening) {
@@ -92,7 +94,7 @@ struct SourceScanner {
         }
     }
 
-    /// Everything up to the next blank. A blank after a backslash doesn't end a word.
+    /// Scans everything up to the next space. A space after a backslash doesn't end a word.
     private mutating func scanWord() {
         let start = offset
         while offset < bytes.count, continuation(at: offset) == nil {
@@ -125,14 +127,17 @@ struct SourceScanner {
         add(.closingQuote(quote, offset..<offset + 1))
     }
 
-    /// A quote that opens or closes one more depth, with its backslashes: `\"`, inside that `\\\"`, each depth as many again and
-    /// one. Only behind an equals sign it opens something that is read again; elsewhere it is text.
+    /// Returns the length, including backslashes, of a quote that opens or closes a level inside a quoted value; `nil`
+    /// for other text.
+    ///
+    /// The quote of the first level is written `\"`, and that of the second `\\\"`: level n has 2ⁿ − 1 backslashes. A
+    /// quote opens a level only after an equals sign; elsewhere it is text.
     private func innerQuote(_ depth: Int, before end: Int) -> (length: Int, isOpening: Bool)? {
         let backslashes = bytes[offset..<end].prefix { $0 == UInt8(ascii: "\\") }.count
         guard backslashes > 0, offset + backslashes < end, bytes[offset + backslashes] == UInt8(ascii: "\"") else {
             return nil
         }
-        // Far deeper than anybody writes.
+        // Nobody writes as many levels.
         guard depth < 8 else { return nil }
         if depth > 0, backslashes == 1 << depth - 1 { return (backslashes + 1, false) }
         let before = bytes[..<offset].last { !$0.isSpace }
@@ -140,7 +145,7 @@ struct SourceScanner {
         return isOpening ? (backslashes + 1, true) : nil
     }
 
-    /// A caps filter up to the `!` after it, when one begins here. There, quotes may stand anywhere.
+    /// Scans a caps filter up to the `!` after it, if one begins here. In a filter, quotes may begin anywhere.
     private mutating func scanFilter() {
         let start = offset
         skipBlanks()
@@ -160,7 +165,7 @@ struct SourceScanner {
             } else if byte == UInt8(ascii: "#"), !isQuoted, previous.isSpace || ",;".utf8.contains(previous) {
                 skipComment()
             } else if byte == UInt8(ascii: ":"), !isQuoted, previous.isSpace, offset > start + 1 {
-                // The end of a filter between elements of which all pads are linked.
+                // A `:` ends the filter of a link between all pads.
                 return
             } else {
                 scanTextByte(isQuoted ? .caps : nil)
@@ -209,7 +214,8 @@ struct SourceScanner {
 
     // MARK: Looking ahead
 
-    /// The length of a backslash with the line break after it, as shells use to go on in the next line.
+    /// Returns the length of a backslash and the line break after it, which in shells continue a line; `nil` for other
+    /// text.
     private func continuation(at offset: Int) -> Int? {
         guard bytes[offset] == UInt8(ascii: "\\") else { return nil }
         if bytes[(offset + 1)...].starts(with: "\n".utf8) { return 2 }
@@ -225,8 +231,9 @@ struct SourceScanner {
             || starts(with: VariableReference.opening, type.endIndex + 1)
     }
 
-    /// Where the quoted value that begins here ends; `nil` when GStreamer's lexer doesn't see one: it takes the longer of
-    /// a quoted string and a word, and a quote after a backslash closes only when no other does.
+    /// Returns the closing quote of the quoted value that begins at `start`; `nil` if GStreamer's lexer doesn't read a
+    /// quoted value there. The lexer takes the longer of a quoted string and a word, and a quote after a backslash
+    /// closes only if no other quote does.
     private func closingQuote(from start: Int) -> Int? {
         var closing: Int?
         var end = start + 1
@@ -261,7 +268,7 @@ struct SourceScanner {
         return end
     }
 
-    /// The end of what is read as a whole: a variable, or a backslash with the character that it escapes.
+    /// Returns the end of a variable, or of a backslash and the character that it escapes; `nil` for other text.
     private func endOfOpaque(_ offset: Int) -> Int? {
         if bytes[offset] == UInt8(ascii: "\\") {
             return offset + 1 < bytes.count && !bytes[offset + 1].isSpace ? offset + 2 : nil

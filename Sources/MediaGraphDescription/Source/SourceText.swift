@@ -1,15 +1,16 @@
-/// A place in a description's text. Lines and columns begin at 1; columns and lengths count Unicode scalars, a tab as one.
+/// A range in a description's text. Lines and columns begin at 1. Columns and lengths count Unicode scalars; a tab
+/// counts as one.
 public struct SourceRange: Sendable, Hashable {
-    /// The name that was given with the text: a file's path, or "description".
+    /// The name of the description: its file's path, or "description".
     public let file: String
     /// The line, from 1.
     public let line: Int
     /// The column, from 1.
     public let column: Int
-    /// How many scalars it covers in its (first) line; 0 at the end of the text.
+    /// The number of scalars that the range covers in its first line; 0 at the end of the text.
     public let length: Int
 
-    /// A range of one line; `line` and `column` count from 1.
+    /// Creates a range within one line. `line` and `column` count from 1.
     public init(file: String, line: Int, column: Int, length: Int) {
         self.file = file
         self.line = line
@@ -18,7 +19,7 @@ public struct SourceRange: Sendable, Hashable {
     }
 }
 
-/// A description as it was written, addressed by UTF-8 offsets.
+/// The source of a description, addressed by UTF-8 offsets.
 struct SourceText: Sendable {
     let name: String
     let bytes: [UInt8]
@@ -40,7 +41,7 @@ struct SourceText: Sendable {
             length: end > offsets.lowerBound ? scalars(offsets.lowerBound..<end) : 0)
     }
 
-    /// The text of the line that the range begins in, without its line break.
+    /// Returns the line in which the range begins, without its line break.
     func line(of offsets: Range<Int>) -> String {
         let line = lineIndex(of: offsets.lowerBound)
         return text(lineStarts[line]..<lineEnd(line))

@@ -1,15 +1,16 @@
-/// Writes the text that GStreamer's parser is given: no comments, variables replaced.
+/// Expands a description's source into the text for GStreamer's parser: without comments, and with variables replaced.
 struct VariableExpansion {
     private(set) var bytes: [UInt8] = []
     private(set) var map = OffsetMap()
     private(set) var problems: [Problem] = []
     private let source: SourceText
     private let values: [String: String]
-    /// Where the quoted value that is being written began, and whether its first byte came from a variable.
+    /// The place of the opening quote of the current quoted value, and whether the value's first byte came from a
+    /// variable.
     private var openQuote: (start: Int, source: Range<Int>, beginsInVariable: Bool)?
-    /// Whether the last byte written came from a variable.
+    /// Whether the last written byte came from a variable.
     private var endsInVariable = false
-    /// A variable that expanded to nothing right after the equals sign of a property, or of a field in a filter.
+    /// A variable with an empty value directly after the equals sign of a property, or of a field in a filter.
     private var missingValue: (reference: VariableReference, isInFilter: Bool)?
 
     init(_ source: SourceText, variables: [String: String]) {
@@ -51,10 +52,10 @@ struct VariableExpansion {
     // MARK: Variables
 
     private mutating func expand(_ reference: VariableReference, _ quotes: SourceScanner.Quotes?) {
-        // As in shells: `:-` takes the default when the value is missing or empty.
+        // As in shells, `:-` selects the default if the value is missing or empty.
         if let value = values[reference.name], !value.isEmpty || reference.defaultParts == nil {
             let expansion = OffsetMap.Expansion(
-                name: reference.name, value: value, place: quotes == nil ? place : .quoted)
+                name: reference.name, value: value, context: quotes == nil ? context : .quoted)
             guard !value.utf8.contains(0) else { return refuseNul(reference) }
             if quotes != nil, let open = openQuote, bytes.count == open.start + 1 { openQuote?.beginsInVariable = true }
             append(Self.quoted(value, quotes), from: reference.range, expansion: expansion)
@@ -69,8 +70,8 @@ struct VariableExpansion {
         }
     }
 
-    /// What a variable here belongs to.
-    private var place: OffsetMap.Expansion.Place {
+    /// The context of a variable at the end of the written text.
+    private var context: OffsetMap.Expansion.Context {
         switch bytes.last {
         case UInt8(ascii: "="): .value
         case let byte? where byte.continuesIdentifier || byte == UInt8(ascii: "."): .word
@@ -91,20 +92,20 @@ struct VariableExpansion {
 
     // MARK: Empty values
 
-    /// Notes a variable that left a property's value empty so far.
+    /// Remembers a variable after which a property's value is still empty.
     private mutating func noteMissingValue(_ piece: SourceScanner.Piece, _ filters: [Range<Int>]) {
         guard missingValue == nil, case .variable(let reference, nil) = piece else { return }
         let isInFilter = filters.contains { $0.contains(reference.range.lowerBound) }
         if endsInEqualsSign(inFilter: isInFilter) { missingValue = (reference, isInFilter) }
     }
 
-    /// GStreamer's lexer takes the blanks around an equals sign for part of it: the next word, perhaps a link, would be the
-    /// value.
+    /// Reports the remembered variable if no value follows it. GStreamer's lexer skips the spaces after an equals sign,
+    /// so the next word, perhaps a link, would become the value.
     private mutating func refuseMissingValue(before next: SourceScanner.Piece?) {
         guard let (reference, isInFilter) = missingValue else { return }
         guard endsInEqualsSign(inFilter: isInFilter) else { return missingValue = nil }
         switch next {
-        // Nothing between the two: their values are one.
+        // The next variable follows directly and may complete the value.
         case .variable(_, nil): return
         case .text(let range):
             let byte = source.bytes[range.lowerBound]
@@ -119,12 +120,13 @@ struct VariableExpansion {
                 place: .source(reference.range), message: "variable \"\(reference.name)\" is empty here",
                 hint: isInFilter
                     ? "give it as \(reference.name)=value"
-                    : "what comes next would be the value: give it as \(reference.name)=value, or put quotes around it")
+                    : "the next word would become the property's value: give \(reference.name)=value, "
+                        + "or write quotes around ${\(reference.name)}")
         )
         append([.unknownText], from: reference.range)
     }
 
-    /// Whether what is written so far ends with a name and an equals sign.
+    /// Returns whether the written text ends with a name and an equals sign.
     private func endsInEqualsSign(inFilter: Bool) -> Bool {
         let rest = bytes.reversed().drop(while: \.isSpace)
         guard rest.first == UInt8(ascii: "=") else { return false }
@@ -144,18 +146,20 @@ struct VariableExpansion {
     private mutating func refuseNul(_ reference: VariableReference) {
         problems.append(
             Problem(
-                place: .source(reference.range), message: "the value of \"\(reference.name)\" holds a NUL character"))
+                place: .source(reference.range), message: "the value of \"\(reference.name)\" contains a NUL character")
+        )
         append([.unknownText], from: reference.range)
     }
 
-    /// The text that stays one value in these quotes.
+    /// Returns the value, escaped so that it remains one value within these quotes.
     private static func quoted(_ value: String, _ quotes: SourceScanner.Quotes?) -> [UInt8] {
         switch quotes {
         case nil: return Array(value.utf8)
-        // Taken off by gst_parse_unescape, for which a quote character begins a part where backslashes stay, and then, for each
-        // depth, by what reads a structure or a description.
+        // gst_parse_unescape removes the backslashes of one level; it keeps backslashes between quote characters, so
+        // these are escaped too. The reader of a structure or a description removes those of each further level.
         case .value(_, let depth): return (0...depth).reduce(Array(value.utf8)) { text, _ in escaped(text, "\\\"'") }
-        // Taken off by gst_caps_from_string; `!` and `;` would end the filter for the lexer, quoted or not.
+        // gst_caps_from_string removes the backslashes. `!` and `;` would end the filter for the lexer even inside
+        // quotes.
         case .caps: return escaped(Array(value.utf8), "\\\"!;")
         }
     }
@@ -166,8 +170,8 @@ struct VariableExpansion {
 
     // MARK: Quotes
 
-    /// Ends a quoted value. For GStreamer's lexer a quote after a backslash doesn't end one, so a value whose last
-    /// character is a variable's backslash is written without quotes, every blank escaped.
+    /// Ends a quoted value. For GStreamer's lexer, a quote after a backslash doesn't end a value. A value that ends
+    /// with a backslash from a variable is therefore written without quotes, with every space escaped.
     private mutating func close(_ quote: UInt8, _ range: Range<Int>) {
         guard let open = openQuote else { return copy(range) }
         let value = bytes[(open.start + 1)...]
@@ -188,12 +192,12 @@ struct VariableExpansion {
                     message: "a value with a line break can't end with a backslash",
                     hint: "GStreamer's syntax has no way to write it"))
         }
-        // Single quotes belong to the value.
+        // Single quotes are part of the value.
         let mark = quote == UInt8(ascii: "'") ? [UInt8(ascii: "\\"), quote] : []
         let escaped = value.flatMap { $0.isSpace ? [UInt8(ascii: "\\"), $0] : [$0] }
         bytes.removeSubrange(open.start...)
         map.truncate(to: open.start)
-        // A blank after the backslash would be taken for part of the word, but for a line break.
+        // A space after the backslash would become part of the word; a line break ends it.
         append(mark + escaped + mark + [UInt8(ascii: "\n")], from: open.source.lowerBound..<range.upperBound)
     }
 
@@ -201,7 +205,7 @@ struct VariableExpansion {
 
     private mutating func copy(_ range: Range<Int>) {
         map.append(at: bytes.count, from: range, isVerbatim: true)
-        // A NUL, refused above, would end the text for C.
+        // A NUL, which `init` reports, would end the C string.
         bytes += source.bytes[range].map { $0 == 0 ? UInt8(ascii: " ") : $0 }
     }
 

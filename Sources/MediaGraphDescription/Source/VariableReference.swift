@@ -1,27 +1,29 @@
 /// `${NAME}` or `${NAME:-default}` in a description's source.
 struct VariableReference: Sendable {
-    /// What a default is made of.
+    /// A part of a default.
     enum DefaultPart: Sendable {
         case text(Range<Int>)
-        /// Text that isn't what the source says there: `$${` and `\}`.
+        /// Text that replaces the source: `${` for `$${`, and `}` for `\}`.
         case literal(String, Range<Int>)
         case variable(VariableReference)
     }
 
     let name: String
-    /// From the dollar sign to the closing brace.
+    /// The range from the dollar sign to the closing brace.
     let range: Range<Int>
+    /// The parts of the default; `nil` without a default.
     let defaultParts: [DefaultPart]?
-    /// The default as written.
+    /// The range of the default as written.
     let defaultRange: Range<Int>?
 
     static let opening = Array("${".utf8)
     static let escapedOpening = Array("$${".utf8)
 
-    /// Defaults may hold variables; more of them inside each other than this is a mistake, and would end on the stack.
+    /// The limit for variables nested in each other's defaults. Deeper nesting is a mistake, and could overflow the
+    /// stack.
     private static let maximumDepth = 32
 
-    /// Reads the reference that begins at `offset`, where `${` stands.
+    /// Parses the reference at `offset`, which is the offset of a `${`.
     static func parse(_ bytes: [UInt8], at offset: Int, depth: Int = 0) -> Result<VariableReference, Malformed> {
         var end = offset + 2
         while end < bytes.count, bytes[end].isLetter || bytes[end].isDigit || bytes[end] == UInt8(ascii: "_") {
@@ -29,7 +31,7 @@ struct VariableReference: Sendable {
         }
         let name = bytes[offset + 2..<end].text
         guard let first = name.utf8.first, !first.isDigit else {
-            return .failure(malformed(bytes, offset, end, "a variable's name is letters, digits and _"))
+            return .failure(malformed(bytes, offset, end, "a variable's name consists of letters, digits and _"))
         }
         guard end < bytes.count else {
             return .failure(malformed(bytes, offset, end, "a variable ends with \"}\""))
@@ -42,7 +44,7 @@ struct VariableReference: Sendable {
             return .failure(malformed(bytes, offset, end, "write ${\(name)} or ${\(name):-default}"))
         }
         guard depth < maximumDepth else {
-            return .failure(malformed(bytes, offset, end, "too many variables inside each other's defaults"))
+            return .failure(malformed(bytes, offset, end, "variables are nested too deeply in each other's defaults"))
         }
         return parseDefault(bytes, offset, name, from: end + 2, depth: depth)
     }
@@ -87,14 +89,14 @@ struct VariableReference: Sendable {
         return .failure(malformed(bytes, offset, start, "a variable ends with \"}\""))
     }
 
-    /// Text that begins as a variable and isn't one.
+    /// Text that begins like a variable and isn't one.
     struct Malformed: Error {
         let range: Range<Int>
         let problem: Problem
     }
 
     private static func malformed(_ bytes: [UInt8], _ start: Int, _ end: Int, _ hint: String) -> Malformed {
-        // With the rest of the word, when that has the closing brace.
+        // Include the rest of the word if it contains the closing brace.
         let word = bytes[end...].prefix(200).prefix { !$0.isSpace }
         let end = word.firstIndex(of: UInt8(ascii: "}")).map { $0 + 1 } ?? end
         return Malformed(

@@ -2,17 +2,21 @@ import GStreamer
 import MediaGraphCore
 import MediaGraphDescription
 
-/// Which of a device's formats to take, and which elements make of it what downstream takes; none where it takes it as it is.
+/// The format to choose from a device, and the elements that convert it to what downstream accepts.
 struct ConversionPlan: Sendable {
-    /// The elements, as a description; empty for none.
+    /// The elements as a description; empty if no conversion is needed.
     private(set) var text = ""
-    /// What was picked, for people; empty where the device's caps leave nothing to pick.
+    /// The chosen format, for messages; empty if the device's caps leave no choice.
     private(set) var format = ""
 
+    /// Creates a plan. Throws `unsupported` if no format of the device can be converted.
+    ///
     /// - Parameters:
-    ///   - given: what the device gives, now that it is open.
-    ///   - downstream: what is wanted; `nil` for anything.
-    ///   - isFixed: whether the stream goes on that had these caps, so that nothing but them will do.
+    ///   - device: The device's display name, for errors.
+    ///   - given: The caps of the open device.
+    ///   - downstream: The caps that downstream accepts; `nil` for any.
+    /// - isFixed: Whether the output must have exactly the caps of `downstream`, because a stream with these caps
+    ///   continues.
     init(_ device: String, from given: Caps, to downstream: Caps?, isFixed: Bool) throws(MediaGraphError) {
         switch MediaType(given) ?? downstream.flatMap(MediaType.init) {
         case .video: try planVideo(device, given, downstream)
@@ -38,7 +42,10 @@ struct ConversionPlan: Sendable {
         }
         guard let mode = wish.pick(from: modes) else {
             throw .unsupported(
-                .init(device, expected: "\(downstream.map { "\($0)" } ?? "raw video")", actual: "\(given)"))
+                .init(
+                    device,
+                    actual: "can't be converted to \(downstream.map { "\($0)" } ?? "raw video"); "
+                        + "the device offers \(given)"))
         }
         format = "\(mode)"
         var elements = ["capsfilter caps=\"\(mode.caps)\""]
@@ -55,9 +62,9 @@ struct ConversionPlan: Sendable {
         guard let downstream else { return [] }
         func fits(_ fields: String) -> Bool { Caps("video/x-raw, \(fields)")!.canIntersect(downstream) }
         var elements: [String] = []
-        // It would fill the time before the first frame with copies of it.
+        // By default, videorate would fill the time before the first frame with copies of that frame.
         if !fits("framerate=\(mode.frameRate)") { elements.append("videorate skip-to-first=true") }
-        // JPEG's decoder gives I420, and of grey pictures GRAY8.
+        // jpegdec outputs I420, and GRAY8 for gray pictures.
         let pixels = mode.pixels.map { [$0] } ?? ["I420", "GRAY8"]
         let size = "width=\(mode.width), height=\(mode.height)"
         if !pixels.allSatisfy({ fits("format=\($0), \(size)") }) { elements.append("videoconvertscale") }
@@ -72,7 +79,8 @@ extension DeviceSourceElement: NodeTraits {
         caps(source: element.value(of: "source") ?? "", kind: element.value(of: "kind") ?? DeviceKind.camera.nick)
     }
 
-    /// All that it can give by its properties: the device's own formats, and what is made of them; `nil` where these say nothing.
+    /// Returns all caps that the node may output with these properties: the device's own formats, and what they can be
+    /// converted to; `nil` if the properties don't tell.
     static func caps(source: String, kind: String) -> Caps? {
         let factory: String?
         if source.isEmpty {
@@ -86,7 +94,7 @@ extension DeviceSourceElement: NodeTraits {
             factory = Description(source).resolved().outline.elements.last?.factory
         }
         let templates = factory.flatMap { ElementFactoryInfo.find($0) }?.padTemplates.filter { $0.direction == .source }
-        // A demultiplexer may give either.
+        // A demuxer, for example, may output audio or video.
         guard let template = templates?.first, templates?.count == 1, template.presence == .always,
             let type = MediaType(template.caps)
         else { return nil }
@@ -95,7 +103,7 @@ extension DeviceSourceElement: NodeTraits {
     }
 }
 
-/// What kind of stream caps describe.
+/// The kind of stream that caps describe.
 enum MediaType: Sendable {
     case video, audio
 
@@ -111,7 +119,7 @@ enum MediaType: Sendable {
         }
     }
 
-    /// By what its source pad may give.
+    /// Creates a media type from the source pad template of a factory; `nil` if the template doesn't tell.
     init?(givenBy factory: String) {
         let templates = ElementFactoryInfo.find(factory)?.padTemplates ?? []
         guard let type = templates.lazy.filter({ $0.direction == .source }).compactMap({ Self($0.caps) }).first else {
@@ -122,7 +130,8 @@ enum MediaType: Sendable {
 }
 
 extension Caps {
-    /// Caps of a stream that may go on with another device: its format, size and rate, and not how colours are meant.
+    /// The caps that a stream must keep when it continues with another device: format, size and rate, but not
+    /// colorimetry.
     var continuable: Caps {
         if let info = VideoInfo(self) {
             let size = "width=\(info.width), height=\(info.height)"
@@ -135,7 +144,7 @@ extension Caps {
         return self
     }
 
-    /// The format in which a stream of this kind begins that no device has begun, by what downstream takes.
+    /// Returns the format in which a stream starts without its device, from what downstream accepts.
     static func beginning(_ type: MediaType, _ downstream: Caps?) -> Caps? {
         let usual: Caps
         switch type {

@@ -1,16 +1,17 @@
 import GStreamer
 import MediaGraphCore
 
-/// The device of a kind that is used where none is named.
+/// The default device of a kind.
 package enum DefaultDevice {
-    /// Its description. It blocks, but no longer than so many milliseconds.
+    /// Returns the description of the default device. Blocks for at most the given time. Throws `noDevice` if there is
+    /// none, and `timeOut` if a server or driver that may have it didn't answer.
     package static func text(
-        _ kind: DeviceKind, within milliseconds: UInt64 = MediaDevices.patience
+        _ kind: DeviceKind, within milliseconds: UInt64 = MediaDevices.timeout
     ) throws(MediaGraphError) -> String {
         let list = MediaDevices.listNow(kind.kind, within: milliseconds)
         let devices = list.devices.filter { !$0.isMonitor }
         if let device = devices.first(where: { $0.isDefault == true }) { return device.text }
-        // Who hasn't answered may have the default one; of a camera only its path says so.
+        // A lister that didn't answer may have the default device. Not for cameras: their default is known by its path.
         if let error = list.unanswered.first, devices.isEmpty || kind != .camera { throw error }
         guard let device = devices.first else {
             if kind == .screen {

@@ -2,7 +2,7 @@ import GStreamer
 import MediaGraphElements
 import Synchronization
 
-/// How often a device was away, and for how long: part of what its node counts.
+/// Counts how often a device was away, and for how long, for the node's `stats`.
 final class DeviceAbsences: Sendable {
     private let count = Atomic<UInt64>(0)
     private let time = Atomic<UInt64>(0)
@@ -12,7 +12,7 @@ final class DeviceAbsences: Sendable {
         time.store(0, ordering: .relaxed)
     }
 
-    /// It is back after so long.
+    /// Counts an absence of this length.
     func add(_ gap: ClockTime) {
         count.wrappingAdd(1, ordering: .relaxed)
         time.wrappingAdd(gap.nanoseconds, ordering: .relaxed)
@@ -26,8 +26,8 @@ final class DeviceAbsences: Sendable {
         .readOnly(
             "stats", of: type, default: NodeStatistics.nothing,
             """
-            What the node has counted since it left NULL: frames (uint64, buffers that the device gave), gaps (uint64, times that \
-            the device was away and came back), gap-time (uint64, nanoseconds that it was away in all), and the other nodes' counters
+            What the node has counted since it left NULL: frames (uint64, buffers from the device), gaps (uint64, times that the device \
+            was away and returned), gap-time (uint64, total nanoseconds of these gaps), and the counters that all nodes have
             """
         ) { Structure(NodeStatistics.name, $0.statistics.fields + $0.absences.fields) }
     }

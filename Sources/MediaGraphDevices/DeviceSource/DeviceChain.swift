@@ -3,36 +3,37 @@ import MediaGraphCore
 import MediaGraphElements
 import Synchronization
 
-/// A device's element, as the description has it, and what makes of its format what downstream takes.
+/// A device's element, as the description has it, and the elements that convert its format to what downstream accepts.
 ///
 /// ```
 /// source ! capsfilter ! [jpegdec] ! [videorate] ! [videoconvertscale]
 /// source ! [audioconvert ! audioresample]
 /// ```
-/// Made anew for each time that the device comes: an element whose device has gone is no use any more.
+/// A chain is created each time the device returns: an element whose device was lost can't be used again.
 ///
-/// To make it, and each step that asks the device, may take as long as a driver or a server likes: they belong into a
-/// `DeviceCall`.
+/// Creating a chain, and each step that accesses the device, may block as long as a driver or a server does. Run them
+/// in a `DeviceCall`.
 final class DeviceChain: Sendable {
     let flow: DeviceFlow
-    /// All of the description's text.
+    /// The element made from the whole description.
     let element: Element
-    /// The element that has the device.
+    /// The element that opens the device.
     let device: Element
-    /// What it is of an X screen; `nil` for any other device.
+    /// The screen capture, if the device is an X screen or a window.
     let capture: ScreenCapture?
-    /// Tells of what that loses, as long as the chain is held.
+    /// Notifies when the screen or window is lost, while the chain exists.
     private let losses = Mutex<ScreenLosses?>(nil)
     private let tail = Mutex<Element?>(nil)
-    /// What PipeWire knew of it when it was opened.
+    /// The device's PipeWire node, looked up when the device was opened.
     private let pipeWireNode = Mutex(PipeWireProvider.Node.unknown)
     private let given = Mutex<(label: String, format: String, formats: Caps?, wish: Caps?)>(("", "", nil, nil))
 
-    /// What is made of the description; in NULL and in no bin yet. An X screen's element connects as soon as it is linked.
+    /// Creates the elements of a description, in NULL and in no bin. The element of an X screen connects as soon as it
+    /// is linked. Throws `invalidParameter` if the description isn't one source.
     ///
-    /// - Parameter factories: of the elements that the description names.
-    /// - Parameter isOutlived: whether downstream goes on when the device has gone. The memory of PipeWire's buffers goes with it
-    ///   (0.3.65), though a sink may hold the last one: then its frames are copied.
+    /// - Parameter factories: The factories of the elements in the description.
+    /// - Parameter isOutlived: Whether the stream continues when the device is lost. PipeWire's buffers become invalid
+    ///   with their device (0.3.65), even if a sink holds the last one, so PipeWire's frames are copied in this case.
     init(_ description: String, of factories: Set<String>, isOutlived: Bool, _ flow: DeviceFlow) throws(MediaGraphError)
     {
         let expected = "a description of one source, such as \"v4l2src device=/dev/video0\""
@@ -51,39 +52,41 @@ final class DeviceChain: Sendable {
         capture = ScreenCapture(device)
         Self.stampPipeWire(device)
         Self.stampALSA(device)
-        if isOutlived, device.factoryName == "pipewiresrc" { try? device.setProperty("always-copy", to: true) }
+        if isOutlived, device.factoryName == "pipewiresrc" { device.configure("always-copy", to: true) }
         nameDevice()
     }
 
-    /// A program that lends its picture as a camera may give frames without timestamps, and a recording would have the first
-    /// only. Those that come with one keep it.
+    /// Makes `pipewiresrc` set missing timestamps. A program that acts as a camera may produce frames without
+    /// timestamps, of which a recording would contain only the first. Existing timestamps are kept.
     static func stampPipeWire(_ element: Element) {
         guard element.factoryName == "pipewiresrc" else { return }
-        try? element.setProperty("do-timestamp", to: true)
+        element.configure("do-timestamp", to: true)
     }
 
-    /// A card's driver stamps by the monotonic clock. ALSA's plugins, behind which is a sound server, may by the wall clock
-    /// (alsa-plugins 1.2.7), and a sink would wait for decades: theirs is stamped by its samples, as GStreamer does with any clock
-    /// of another kind.
+    /// Makes `alsasrc` ignore the timestamps of ALSA plugins. A card's driver uses the monotonic clock. The plugins for
+    /// sound servers may use the wall clock (alsa-plugins 1.2.7), and a sink would wait for decades. Without them,
+    /// timestamps are computed from the samples, as GStreamer does for other clocks.
     private static func stampALSA(_ element: Element) {
         guard element.factoryName == "alsasrc", let name = try? element.propertyText("device"),
             !name.hasPrefix("hw:"), !name.hasPrefix("plughw:")
         else { return }
-        try? element.setProperty("use-driver-timestamps", to: false)
+        element.configure("use-driver-timestamps", to: false)
     }
 
-    /// Uses this camera, whatever its file is by now; `others` were there while it was. In NULL.
+    /// Selects this camera, whatever its current device file. `others` are the cameras that were present when it was
+    /// lost. Call it in NULL. Throws `noDevice` if the camera isn't plugged in.
     func take(_ camera: CameraIdentity, besides others: Set<CameraIdentity>) throws(MediaGraphError) {
         guard isCamera else { return }
         guard let path = camera.path(besides: others) else {
-            // Its file may be another's.
+            // The file with the old name may belong to another camera.
             throw .noDevice(.init(label, actual: "hasn't been plugged in again"))
         }
-        try? device.setProperty("device", parsing: path)
+        device.configure("device", parsing: path)
         nameDevice()
     }
 
-    /// PipeWire's source waits half a minute for a node that isn't there, and then speaks of formats.
+    /// Throws `noDevice` if PipeWire doesn't have the node. `pipewiresrc` waits half a minute for a missing node, and
+    /// then reports an error about formats.
     private func checkPresence() throws(MediaGraphError) {
         guard device.factoryName == "pipewiresrc" else { return }
         let node = PipeWireProvider.node((try? device.propertyText("target-object")) ?? "")
@@ -93,16 +96,17 @@ final class DeviceChain: Sendable {
         throw .noDevice(.init(label, actual: problem))
     }
 
-    /// What it gives, with the device open. PipeWire's source says "anything", and waits as long for what it can't give.
+    /// Returns the caps of the open device. `pipewiresrc` answers "any", and waits half a minute for caps that its node
+    /// doesn't support; so the caps of the node are returned.
     func askFormats() -> Caps {
         nameDevice()
-        // Where the description says more than the device, that decides.
+        // If the description has more elements than the device's, their caps decide.
         let isAlone = device.staticPad("src")?.peer?.parent == nil
         if isAlone, case .device(let caps?) = pipeWireNode.withLock({ $0 }) { return caps }
         return Self.inTurn(capture != nil) { element.staticPad("src")!.queryCaps() }
     }
 
-    /// What may connect to an X server, or leave it.
+    /// Runs `body`, which may connect to an X server or disconnect from it.
     private static func inTurn<Result, Failure: Error>(
         _ isScreen: Bool, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -115,27 +119,29 @@ final class DeviceChain: Sendable {
         return element.staticPad("sink") == nil ? element : nil
     }
 
-    // MARK: What it is
+    // MARK: Identity
 
-    /// What people call the device: `HD Webcam (/dev/video0)`.
+    /// The device's display name, such as `HD Webcam (/dev/video0)`.
     var label: String { capture?.label ?? given.withLock { $0.label } }
-    /// What was picked of its formats; empty before.
+    /// The chosen format; empty before it was chosen.
     var format: String { given.withLock { $0.format } }
-    /// Its file; `nil` where it has none that is known.
+    /// The device's file; `nil` if it has none or it isn't known.
     var path: String? { DeviceFailure.path(of: device) }
 
-    /// PulseAudio, or PipeWire in its place, may give another device's sound instead.
+    /// Whether the device belongs to a PulseAudio server, or to PipeWire in that role. Such a server may switch to the
+    /// sound of another device.
     var isFromSoundServer: Bool { device.factoryName == "pulsesrc" }
 
-    /// Milliseconds that it may be silent at least, however short its `stallTimeout`.
-    func leastPatience(_ stallTimeout: UInt64) -> UInt64 {
-        // What comes first may take as long as the device to be opened.
-        guard flow.hasBegun else { return DeviceSettings.leastPatience }
-        return isFromSoundServer && flow.span < stallTimeout * 1_000_000 ? DeviceSettings.wakingPatience : 0
+    /// The shortest time without data, in milliseconds, after which the device may count as lost, however short
+    /// `stallTimeout` is.
+    func minimumTimeout(_ stallTimeout: UInt64) -> UInt64 {
+        // The first data may take as long as opening the device.
+        guard flow.hasBegun else { return DeviceSettings.minimumTimeout }
+        return isFromSoundServer && flow.span < stallTimeout * 1_000_000 ? DeviceSettings.wakeUpTimeout : 0
     }
 
     private var isCamera: Bool { device.factoryName == "v4l2src" }
-    /// Which camera it is; `nil` for any other device.
+    /// The camera's identity; `nil` for any other device.
     var camera: CameraIdentity? { isCamera ? path.flatMap { CameraIdentity(path: $0) } : nil }
 
     private func nameDevice() {
@@ -146,8 +152,8 @@ final class DeviceChain: Sendable {
         given.withLock { $0.label = name.map { "\($0) (\(place))" } ?? place }
     }
 
-    /// `lost` is called on a thread that lost something of an X screen, maybe when the chain isn't held any more, and maybe
-    /// several times.
+    /// Calls `lost` when the screen or window is lost, on the thread that lost it. It may be called several times, and
+    /// after the chain was released.
     func watchScreen(_ lost: @escaping @Sendable (ScreenCapture, MediaGraphError) -> Void) {
         guard let capture else { return }
         let losses = ScreenLosses { loss in
@@ -156,16 +162,17 @@ final class DeviceChain: Sendable {
         self.losses.withLock { $0 = losses }
     }
 
-    // MARK: Its place in the bin
+    // MARK: In the bin
 
-    /// Its state is nobody's but the caller's.
+    /// Adds the device's element to the bin, with a locked state that only the caller changes.
     func add(to bin: BinElement) {
-        element.setLocksState(true)
+        element.setStateLocked(true)
         bin.add(element)
     }
 
-    /// Chooses of its formats, and adds what that needs. `downstream` is what is to be given, and where a stream goes on,
-    /// `isFixed`, nothing else.
+    /// Chooses one of the formats, and adds the elements that convert it. Returns the chain's source pad. `downstream`
+    /// are the caps that downstream accepts; with `isFixed`, a stream continues and the output must have exactly these
+    /// caps. Throws `unsupported` if no format can be converted.
     func choose(
         of formats: Caps, for downstream: Caps?, isFixed: Bool, in bin: BinElement
     ) throws(MediaGraphError) -> Pad {
@@ -175,35 +182,36 @@ final class DeviceChain: Sendable {
         if !plan.text.isEmpty {
             let tail: Element
             do { tail = try Element(parsing: plan.text) } catch {
-                throw .unsupported(.init(label, expected: "the elements \(plan.text)", actual: error.message))
+                throw .unsupported(.init(label, actual: "needs the elements \(plan.text): \(error.message)"))
             }
-            tail.setLocksState(true)
+            tail.setStateLocked(true)
             bin.add(tail)
             self.tail.withLock { $0 = tail }
             end = tail.staticPad("src")!
         }
         end.setFlowWatch(flow)
-        if capture != nil { end.liftLatencyLimit() }
+        if capture != nil { end.removeMaximumLatency() }
         return end
     }
 
-    /// Stops nothing that hasn't answered yet.
+    /// Removes all elements from the bin. `stops` must be false if a call to the device hasn't returned.
     func remove(from bin: BinElement, stops: Bool) {
         bin.remove(element, stops: stops)
         if let tail = tail.withLock({ $0 }) { bin.remove(tail, stops: stops) }
     }
 
-    // MARK: Its states
+    // MARK: States
 
-    /// To READY, which opens most devices. Why it can't its elements say, or the error does.
+    /// Goes to READY, which opens most devices. If it fails, the reason is in an error message of the elements, or in
+    /// the thrown error.
     func open() throws(MediaGraphError) {
-        // A window that was asked for is there, or nothing is captured.
+        // Throws if the window doesn't exist: `ximagesrc` would capture the whole screen.
         try capture?.choose()
         try checkPresence()
         guard go(to: .ready) else { throw cannotOpen }
     }
 
-    /// From there to PAUSED, with the format that was chosen.
+    /// Goes from READY to PAUSED, with the chosen format.
     func start() throws(MediaGraphError) {
         if let tail = tail.withLock({ $0 }), !Self.inTurn(capture != nil, { element.link(to: tail) }) {
             throw cannotConvert
@@ -212,7 +220,7 @@ final class DeviceChain: Sendable {
         try capture?.confirm()
     }
 
-    /// What was chosen of its formats doesn't lead to what is wanted.
+    /// The error if the chosen format can't be converted to what downstream accepts.
     var cannotConvert: MediaGraphError {
         let (formats, wish) = given.withLock { ($0.formats, $0.wish) }
         guard wish?.isEmpty != true else {
@@ -230,11 +238,12 @@ final class DeviceChain: Sendable {
 
     func close() {
         _ = go(to: .null)
-        // It may have connected without having been started.
+        // The element may have connected without having been started.
         if let capture { ScreenTurn.take { capture.element.releaseSource() } }
     }
 
-    /// Each in its turn, so that what is behind is ready for what comes. False when the device can't.
+    /// Changes the state of all elements, the downstream ones first on the way up and last on the way down. Returns
+    /// false if the device fails.
     func go(to state: State) -> Bool {
         let tail = tail.withLock { $0 }
         let isUp = state > element.state

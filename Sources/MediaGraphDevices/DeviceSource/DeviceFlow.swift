@@ -2,42 +2,45 @@ import GStreamer
 import MediaGraphElements
 import Synchronization
 
-/// What leaves a device's chain: it is counted and looked after, held until there is a place for it, and cut off when the
-/// device has gone.
+/// Watches the buffers that leave a device's chain: counts them, measures silence, holds the first one until the chain
+/// is shown downstream, and drops everything after the device was lost.
 final class DeviceFlow: FlowWatch, @unchecked Sendable {
     // `@unchecked Sendable`: constants, atomics and a monitor.
 
     enum Gate: Int, AtomicRepresentable {
         /// The first buffer waits.
         case held
+        /// Buffers pass.
         case open
+        /// Buffers are dropped.
         case cut
     }
 
     private let gate: Atomic<Gate>
     private let waiting = BlockingMonitor(())
     private let statistics: NodeStatistics
-    /// Downstream has been told that the stream is off.
+    /// Whether to send "status on" before the first buffer, because downstream was told that the stream is off.
     private let tellsStatus: Bool
     private let isFirst = Atomic<Bool>(true)
     private let firstArrival = Atomic<UInt64>(0)
     private let lastArrival = Atomic<UInt64>(0)
     private let lastEnd = Atomic<UInt64>(0)
-    /// What comes before this running time was given to downstream otherwise.
+    /// Buffers before this running time are dropped: the stand-in has already filled that time.
     private let begin = Atomic<UInt64>(0)
     private let happened: @Sendable (Event) -> Void
 
     enum Event: Sendable {
-        /// The first buffer waits.
+        /// The first buffer has arrived and waits.
         case arrived
-        /// The first buffer goes out, so late after its timestamp.
+        /// The first buffer leaves, with this latency after its timestamp.
         case began(Caps?, at: ClockTime?, latency: ClockTime)
-        /// What comes leaves a hole behind what came before; it goes out when this has been heard.
+        /// A buffer arrived after a hole in the stream. It leaves when the event has been handled.
         case resumed
+        /// The device's elements have ended the stream.
         case ended
     }
 
-    /// - Parameter isHeld: whether what comes first waits for `open`.
+    /// Creates a watch. With `isHeld`, the first buffer waits for `open`. `happened` is called on the streaming thread.
     init(
         isHeld: Bool, tellsStatus: Bool, _ statistics: NodeStatistics, _ happened: @escaping @Sendable (Event) -> Void
     ) {
@@ -47,7 +50,8 @@ final class DeviceFlow: FlowWatch, @unchecked Sendable {
         self.happened = happened
     }
 
-    /// Any thread. `begin` is the running time that downstream has had already.
+    /// Lets buffers pass. Downstream has already been given data up to the running time `begin`. May be called on any
+    /// thread.
     func open(from begin: ClockTime) {
         self.begin.store(begin.nanoseconds, ordering: .relaxed)
         waiting.withLock { _ in
@@ -55,41 +59,41 @@ final class DeviceFlow: FlowWatch, @unchecked Sendable {
         }
     }
 
-    /// Nothing goes out any more, and nobody waits. Any thread.
+    /// Drops all buffers from now on, and ends the wait of the first one. May be called on any thread.
     func cut() { waiting.withLock { _ in gate.store(.cut, ordering: .releasing) } }
 
-    /// Nanoseconds since something came, or since the last `touch`.
+    /// Nanoseconds since the last buffer, or since the last `touch`.
     var silence: UInt64 {
         let (now, last) = (monotonicNanoseconds(), lastArrival.load(ordering: .relaxed))
         return now - min(now, last)
     }
 
-    /// Counts as something that came.
+    /// Restarts the measurement of silence.
     func touch() { lastArrival.store(monotonicNanoseconds(), ordering: .relaxed) }
 
-    /// It begins to flow again: a sound server may have slept.
+    /// Restarts the measurements for a stream that resumes; its sound server may have been suspended.
     func resume() {
         touch()
         firstArrival.store(lastArrival.load(ordering: .relaxed), ordering: .relaxed)
     }
 
-    /// Whether it has given anything.
+    /// Whether a buffer has passed.
     var hasBegun: Bool { !isFirst.load(ordering: .relaxed) }
 
-    /// Nanoseconds over which it has given data.
+    /// Nanoseconds between the first and the last buffer.
     var span: UInt64 {
         guard !isFirst.load(ordering: .acquiring) else { return 0 }
         let (first, last) = (firstArrival.load(ordering: .relaxed), lastArrival.load(ordering: .relaxed))
         return last - min(first, last)
     }
 
-    /// The running time up to which it has given data; `nil` before it has.
+    /// The running time at which the last buffer ends; `nil` before the first one.
     var end: ClockTime? {
         let end = lastEnd.load(ordering: .relaxed)
         return end == 0 ? nil : ClockTime(nanoseconds: end)
     }
 
-    /// Nanoseconds that are no jitter any more.
+    /// The length in nanoseconds from which a gap counts as a hole rather than jitter.
     private static let hole: UInt64 = 100_000_000
 
     // MARK: The streaming thread
@@ -102,7 +106,7 @@ final class DeviceFlow: FlowWatch, @unchecked Sendable {
         }
         let timestamp = buffer.presentationTimestamp
         if let timestamp {
-            // What has no time in the stream isn't the device's coming back.
+            // Too early buffers don't count as the device's return.
             guard timestamp.nanoseconds >= begin.load(ordering: .relaxed) else { return false }
             let last = lastEnd.load(ordering: .relaxed)
             if last > 0, timestamp.nanoseconds > last + Self.hole {
@@ -118,7 +122,7 @@ final class DeviceFlow: FlowWatch, @unchecked Sendable {
             isFirst.store(false, ordering: .releasing)
             if tellsStatus { pad.pushSticky(StreamStatus.event(on: true)) }
             happened(.began(pad.caps, at: timestamp, latency: pad.latency))
-            // Whoever hears of it may have found that this isn't the device that was meant.
+            // The handler may have found that this is another device, and cut the flow.
             guard gate.load(ordering: .acquiring) != .cut else { return false }
         }
         statistics.countFrame()

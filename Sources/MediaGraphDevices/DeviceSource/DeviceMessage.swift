@@ -1,7 +1,7 @@
 import GStreamer
 import MediaGraphCore
 
-/// What a `devicesource` says on the bus.
+/// The element messages that a `devicesource` posts.
 package enum DeviceMessage {
     package static let formatName = "mediagraph-device-format"
     package static let lostName = "mediagraph-device-lost"
@@ -26,21 +26,21 @@ package enum DeviceMessage {
 
     static let declarations = [
         MessageDeclaration(
-            formatName, "Which of the device's formats was picked",
-            fields: [("device", "string", "its name"), ("format", "string", "such as YUY2 640×480@30")]),
+            formatName, "The device's format that was chosen",
+            fields: [("device", "string", "the device's name"), ("format", "string", "such as YUY2 640×480@30")]),
         MessageDeclaration(
-            lostName, "The device has gone, and the graph goes on without it",
+            lostName, "The device was lost, and the graph continues without it",
             fields: [
-                ("device", "string", "its name"),
-                ("lost-at", "uint64", "running time up to which it gave data, nanoseconds"),
+                ("device", "string", "the device's name"),
+                ("lost-at", "uint64", "running time at which its data ended, in nanoseconds"),
                 ("reason", "string", "what happened"),
             ]),
         MessageDeclaration(
-            backName, "The device is back",
+            backName, "The device has returned",
             fields: [
-                ("device", "string", "its name"), ("lost-at", "uint64", "as mediagraph-device-lost has it"),
-                ("back-at", "uint64", "running time from which it gives data again, nanoseconds"),
-                ("gap", "uint64", "what lies between the two, nanoseconds"),
+                ("device", "string", "the device's name"), ("lost-at", "uint64", "as in mediagraph-device-lost"),
+                ("back-at", "uint64", "running time at which its data resumed, in nanoseconds"),
+                ("gap", "uint64", "the time between the two, in nanoseconds"),
             ]),
     ]
 }

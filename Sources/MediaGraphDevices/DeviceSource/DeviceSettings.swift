@@ -1,34 +1,39 @@
 import GStreamer
 
-/// What a `devicesource` does when its device goes.
+/// What a `devicesource` does when its device is missing or lost.
 public enum ReconnectPolicy: Int32, PropertyEnum {
     /// The graph ends with the device's error.
     case never
-    /// Nothing comes, the stream's status is off, and time goes on downstream by GAP events.
+    /// No data is sent, the stream's status is off, and GAP events advance the time downstream.
     case gap
-    /// A black picture with a line of text at the stream's rate, or silence.
+    /// A black picture with a line of text is sent at the stream's rate, or silence.
     case slate
 
     /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphReconnectPolicy"
 
-    /// What the value means, for `inspect`.
+    /// The value's description in `mediagraph inspect`.
     public var blurb: String {
         switch self {
         case .never: "The graph ends with an error that names the device"
-        case .gap: "Nothing until it is back; downstream is told that the stream is off"
-        case .slate: "A black picture that says so, or silence, until it is back"
+        case .gap: "No data until the device returns; downstream is told that the stream is off"
+        case .slate: "A black picture with a message, or silence, until the device returns"
         }
     }
 }
 
-/// What a `devicesource` without a `source` takes: the machine's default one.
+/// The kind of device that a `devicesource` without a `source` captures from. It uses the machine's default device.
 public enum DeviceKind: Int32, PropertyEnum {
-    case camera, microphone, screen
+    /// The default camera.
+    case camera
+    /// The default microphone.
+    case microphone
+    /// The screen.
+    case screen
 
     /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphDeviceKind"
-    /// What the value means, for `inspect`.
+    /// The value's description in `mediagraph inspect`.
     public var blurb: String { "The default \(nick)" }
 
     var kind: MediaDevice.Kind {
@@ -47,20 +52,23 @@ struct DeviceSettings: Sendable {
     /// Milliseconds; 0 is never.
     var stallTimeout: UInt64 = 5000
 
-    /// Milliseconds that a device has to answer who opens it, and to give something: one that wakes up takes longer than the
-    /// pictures of one that runs.
-    static let leastPatience: UInt64 = 5000
-    /// The same of a sound server that has just woken up for somebody: it gives him a block at once, and the next when it has
-    /// slept out, which is up to two seconds.
-    static let wakingPatience: UInt64 = 3000
-    /// The same where a graph is to start that can go on without the device: to be opened, and for each step of its start.
-    static let startPatience: UInt64 = 2000
-    /// Each answer may take as long, whatever the ones before took.
-    static let leastPatienceForAnswer: UInt64 = 1000
-    /// Where it is to be closed: less than a graph has to stop.
-    static let closingPatience: UInt64 = 1500
-    /// In which a device that was told to end its stream has done so: one whose server has gone accepts that, and never does.
-    static let endingPatience: UInt64 = 1000
-    /// As `closingPatience`, in a graph that goes on: its stand-in waits for that.
-    static let leavingPatience: UInt64 = 500
+    /// The shortest time limits for opening a device and for its first data, in milliseconds. A device that wakes up
+    /// takes longer than the frame interval of one that runs.
+    static let minimumTimeout: UInt64 = 5000
+    /// The shortest time limit, in milliseconds, for the second block of a sound server that was suspended. It sends
+    /// one block at once, and the next after up to two seconds.
+    static let wakeUpTimeout: UInt64 = 3000
+    /// The time limit, in milliseconds, for opening the device and for each step of the start, in a graph that can run
+    /// without the device.
+    static let startTimeout: UInt64 = 2000
+    /// The shortest time limit for a single call during the start, in milliseconds, however long the calls before took.
+    static let minimumCallTimeout: UInt64 = 1000
+    /// The time limit for closing the device, in milliseconds. Shorter than the time that a graph has to stop.
+    static let closeTimeout: UInt64 = 1500
+    /// The time limit, in milliseconds, for a device to end its stream after it was told to. A device whose server has
+    /// ended accepts that, but never ends the stream.
+    static let endOfStreamTimeout: UInt64 = 1000
+    /// The time limit, in milliseconds, for closing the device in a graph that continues, because the stand-in waits
+    /// for it.
+    static let removeTimeout: UInt64 = 500
 }

@@ -1,28 +1,29 @@
 import GStreamer
 import MediaGraphCore
 
-/// What the states of the node do to its device.
+/// State changes of the node.
 ///
-/// One thread at a time has the device's elements in its hands (`isMoving`): the one that changes the node's state, or the
-/// keeper's own, which waits for the device's failure or return. A state that is asked for meanwhile is the keeper's to reach.
+/// One thread at a time owns the device's elements (`isMoving`): the thread that changes the node's state, or the
+/// keeper's thread, which waits for the device's failure or return. If the node's state changes while the keeper owns
+/// the elements, the keeper brings them to the new state.
 extension DeviceSourceElement {
-    /// Microseconds that a stop leaves to a change that goes on.
+    /// How long a state change waits for the owner of the elements, in microseconds.
     private static let grace: Int64 = 500_000
 
     // MARK: From NULL to PAUSED
 
-    /// NULL→READY: opens the device. False where it can't be, and isn't waited for. A graph that can go on without it opens all
-    /// of its devices at the same time.
+    /// NULL→READY: opens the device. Returns false if it can't be opened and the node doesn't wait for it. A graph that
+    /// can run without its devices opens all of them at the same time.
     func open() -> Bool {
-        position.withLock { ($0.node, $0.refusal, $0.isUnwanted) = (.ready, nil, false) }
+        deviceState.withLock { ($0.node, $0.refusal, $0.isUnwanted) = (.ready, nil, false) }
         guard policy != .never else {
             openFirst()
             return finishOpening()
         }
-        position.withLock { position in
-            position.openingEnd = monotonicNanoseconds() + DeviceSettings.startPatience * 1_000_000
-            // It ends before the element leaves READY.
-            position.opening = NativeThread("devicesource") { [element] in
+        deviceState.withLock { deviceState in
+            deviceState.openingEnd = monotonicNanoseconds() + DeviceSettings.startTimeout * 1_000_000
+            // The thread ends before the element leaves READY.
+            deviceState.opening = NativeThread("devicesource") { [element] in
                 withExtendedLifetime(element) { self.openFirst() }
             }
         }
@@ -31,130 +32,136 @@ extension DeviceSourceElement {
 
     private func openFirst() {
         do throws(MediaGraphError) { try openChain(isHeld: false) } catch {
-            let isWaitedFor = missing(error)
-            position.withLock { $0.refusal = isWaitedFor ? nil : error }
+            let isWaitedFor = waitsForDevice(after: error)
+            deviceState.withLock { $0.refusal = isWaitedFor ? nil : error }
         }
     }
 
-    /// False where the device can't be opened, and isn't waited for; it is on the bus then.
+    /// Waits until the device was opened. Returns false if it couldn't be opened and the node doesn't wait for it; the
+    /// error is on the bus then.
     func finishOpening() -> Bool {
         waitForOpening()
-        guard let refusal = position.withLock({ $0.refusal }) else { return true }
+        guard let refusal = deviceState.withLock({ $0.refusal }) else { return true }
         fail(refusal)
         return false
     }
 
-    /// Before anything else happens to the node.
+    /// Waits for the thread that opens the device. Call it before any other state change.
     private func waitForOpening() {
-        let opening = position.withLock { position in
-            defer { position.opening = nil }
-            return position.opening
+        let opening = deviceState.withLock { deviceState in
+            defer { deviceState.opening = nil }
+            return deviceState.opening
         }
         opening?.join()
-        position.withLock { $0.openingEnd = nil }
+        deviceState.withLock { $0.openingEnd = nil }
     }
 
-    /// False for what isn't waited for: what can't ever work is an error, whatever the policy.
-    private func missing(_ error: MediaGraphError) -> Bool {
-        let isOver = position.withLock { $0.chain }?.capture?.isOverForGood ?? false
+    /// Handles a device that couldn't be opened. Returns false if the node doesn't wait for it, because `reconnect` is
+    /// `never`, or because the error can't go away.
+    private func waitsForDevice(after error: MediaGraphError) -> Bool {
+        let isOver = deviceState.withLock { $0.chain }?.capture?.isLostForGood ?? false
         dropChain()
-        position.withLock { $0.loss = error }
+        deviceState.withLock { $0.loss = error }
         let canWork = ![.invalidParameter, .unsupported].contains(error.code) && !isOver
         guard policy != .never, canWork else { return false }
         Self.log.log(.info, element, "the device isn't there: \(error)")
         return true
     }
 
-    /// READY→PAUSED: what is downstream is known now, and with it the format.
+    /// READY→PAUSED: chooses the format, since downstream is linked now, and starts the device. Returns false if the
+    /// device fails and the node doesn't wait for it.
     func begin() -> Bool {
-        position.withLock { position in
-            (position.node, position.isUnwanted) = (.paused, false)
-            (position.isOver, position.hasFailed, position.ending) = (false, false, .none)
-            (position.isLostForGood, position.lostAt, position.nextTry) = (false, nil, 0)
+        deviceState.withLock { deviceState in
+            (deviceState.node, deviceState.isUnwanted) = (.paused, false)
+            (deviceState.isOver, deviceState.hasFailed, deviceState.ending) = (false, false, .none)
+            (deviceState.isLostForGood, deviceState.lostAt, deviceState.nextTry) = (false, nil, 0)
         }
         do throws(MediaGraphError) {
-            // A run before this one closed it.
-            if position.withLock({ $0.chain == nil && $0.loss == nil }) { try openChain(isHeld: false) }
-            if let chain = position.withLock({ $0.chain }) {
+            // A previous run has closed the device.
+            if deviceState.withLock({ $0.chain == nil && $0.loss == nil }) { try openChain(isHeld: false) }
+            if let chain = deviceState.withLock({ $0.chain }) {
                 let formats = try ask(chain) { chain.askFormats() }
                 show(try chain.choose(of: formats, for: pad?.peerCaps(), isFixed: false, in: self))
                 tellFormat(chain)
                 try ask(chain) { () throws(MediaGraphError) in try chain.start() }
             }
         } catch {
-            guard missing(error) else {
+            guard waitsForDevice(after: error) else {
                 fail(error)
                 return false
             }
         }
-        if position.withLock({ $0.chain }) == nil {
-            position.withLock { if $0.unanswered > 0 { $0.nextTry = monotonicNanoseconds() + $0.pause } }
-            standInForNobody()
+        if deviceState.withLock({ $0.chain }) == nil {
+            deviceState.withLock { if $0.unanswered > 0 { $0.nextTry = monotonicNanoseconds() + $0.pause } }
+            showStandInIfAway()
             followStates()
         }
-        // Also where it has nothing to do yet: stall-timeout may be set later. It holds the element, and ends before that
-        // leaves PAUSED.
+        // The keeper runs even if it has nothing to do yet, because stall-timeout may be set later. It holds the
+        // element, and ends before the element leaves PAUSED.
         let thread = NativeThread("devicesource") { [element] in withExtendedLifetime(element) { self.keep() } }
-        position.withLock { $0.thread = thread }
+        deviceState.withLock { $0.thread = thread }
         return true
     }
 
     // MARK: Between PAUSED and PLAYING
 
-    /// Brings all to the node's state; what the keeper has in its hands it brings there itself.
+    /// Changes the state of the device's elements to the node's, or leaves that to the keeper if it owns them. Returns
+    /// false if the device was lost, `reconnect` is `never`, and no other thread has reported that.
     func follow(_ state: State) -> Bool {
-        let isMine = position.withLock { position in
-            position.node = state
+        let isMine = deviceState.withLock { deviceState in
+            deviceState.node = state
             if state == .playing {
-                position.chain?.flow.resume()
-                position.isUnwanted = position.ending != .none
-                position.allowEnding()
+                deviceState.chain?.flow.resume()
+                deviceState.isUnwanted = deviceState.ending != .none
+                deviceState.allowEnding()
             }
-            guard !position.isMoving else { return false }
-            position.isMoving = true
+            guard !deviceState.isMoving else { return false }
+            deviceState.isMoving = true
             return true
         }
         guard isMine else { return true }
-        if state == .playing { standInForNobody() }
+        if state == .playing { showStandInIfAway() }
         followStates()
-        guard state == .playing, policy == .never, let loss = position.withLock({ $0.loss }) else { return true }
-        // Fail the state change only with an error on the bus. If the streaming thread is about to post one, that error ends
-        // the graph.
+        guard state == .playing, policy == .never, let loss = deviceState.withLock({ $0.loss }) else { return true }
+        // Fail the state change only with an error on the bus. If the streaming thread is about to post one, that error
+        // ends the graph.
         return !failOnce(loss)
     }
 
-    /// Where there is no device: it isn't there yet, or it was left behind in a pause.
-    private func standInForNobody() {
-        let (isAway, loss, label) = position.withLock { position in
-            (position.chain == nil && position.standIn == nil, position.loss, position.label)
+    /// Shows a stand-in if there is no device: it isn't present yet, or it was abandoned while the graph was paused.
+    private func showStandInIfAway() {
+        let (isAway, loss, label) = deviceState.withLock { deviceState in
+            (deviceState.chain == nil && deviceState.standIn == nil, deviceState.loss, deviceState.label)
         }
         guard isAway, policy != .never else { return }
         keepCaps()
         standIn(from: nil, at: element.currentRunningTime ?? .zero, loss ?? .noDevice(.init(label)))
     }
 
-    /// Before the bin changes its children's states: that would wait for a device whose state is just being changed, or that
-    /// doesn't answer.
-    func letChangeEnd() {
-        let isDone = position.wait(timeout: Self.grace) { $0.isMoving ? nil : true }
+    /// Waits until no thread owns the device's elements, and abandons a device that doesn't answer. Call it before the
+    /// bin changes its children's states: the bin would block on such a device.
+    func waitForOwner() {
+        let isDone = deviceState.wait(timeout: Self.grace) { $0.isMoving ? nil : true }
         if isDone == nil {
-            position.withLock { $0.abandon() }
-            _ = position.wait(timeout: Self.grace) { $0.isMoving ? nil : true }
+            deviceState.withLock { $0.abandon() }
+            _ = deviceState.wait(timeout: Self.grace) { $0.isMoving ? nil : true }
         }
-        if position.withLock({ $0.isLeft && !$0.isMoving }) { dropChain() }
+        if deviceState.withLock({ $0.isLeft && !$0.isMoving }) { dropChain() }
     }
 
-    /// Until nobody has asked for another meanwhile, or for the stream's end; the elements are in nobody's hands then.
+    /// Changes the state of the device's elements until they have the node's current state, and tells the producer to
+    /// end the stream if it should. Then no thread owns the elements any more.
     func followStates() {
         while true {
-            let (state, chain, standIn) = position.withLock { ($0.node, $0.isLeft ? nil : $0.chain, $0.standIn) }
+            let (state, chain, standIn) = deviceState.withLock { ($0.node, $0.isLeft ? nil : $0.chain, $0.standIn) }
             if let chain, chain.element.state != state { go(chain, to: state) }
             if let standIn { standIn.element.setState(state) }
-            let (isThere, ending) = position.withLock { position -> (Bool, DevicePosition.Giver?) in
-                guard position.node == state else { return (false, nil) }
-                // Whoever ends the stream may wait for who holds it up: not with the node's state in his hands.
-                let ending = position.thread?.isCurrent == true ? position.takeEnding() : nil
-                if ending == nil { position.isMoving = false }
+            let (isThere, ending) = deviceState.withLock { deviceState -> (Bool, DeviceState.Giver?) in
+                guard deviceState.node == state else { return (false, nil) }
+                // Ending the stream may wait for downstream, so only the keeper's thread does it, never one that
+                // changes the node's state.
+                let ending = deviceState.thread?.isCurrent == true ? deviceState.takeEnding() : nil
+                if ending == nil { deviceState.isMoving = false }
                 return (ending == nil, ending)
             }
             if let ending { tell(end: ending) }
@@ -164,31 +171,32 @@ extension DeviceSourceElement {
 
     // MARK: To READY and NULL
 
-    /// PAUSED→READY: what is downstream has let go of its threads.
+    /// PAUSED→READY: ends the keeper's thread and closes the device. Downstream no longer blocks the device's threads.
     func finish() {
-        let thread = position.withLock { position in
-            position.isStopping = true
-            position.chain?.flow.cut()
-            defer { position.thread = nil }
-            return position.thread
+        let thread = deviceState.withLock { deviceState in
+            deviceState.isStopping = true
+            deviceState.chain?.flow.cut()
+            defer { deviceState.thread = nil }
+            return deviceState.thread
         }
         thread?.join()
-        position.withLock { position in
-            (position.isStopping, position.node) = (false, .ready)
+        deviceState.withLock { deviceState in
+            (deviceState.isStopping, deviceState.node) = (false, .ready)
         }
         show(nil)
         dropStandIn()
         dropChain()
-        position.withLock { position in
-            (position.caps, position.exactCaps, position.loss, position.latency) = (nil, nil, nil, .zero)
+        deviceState.withLock { deviceState in
+            (deviceState.caps, deviceState.exactCaps, deviceState.loss, deviceState.latency) = (nil, nil, nil, .zero)
         }
     }
 
+    /// READY→NULL: closes the device.
     func close() {
-        position.withLock { $0.abandon() }
+        deviceState.withLock { $0.abandon() }
         waitForOpening()
-        position.withLock { position in
-            (position.node, position.camera, position.firstSource, position.label) = (.null, nil, nil, "")
+        deviceState.withLock { deviceState in
+            (deviceState.node, deviceState.camera, deviceState.firstSource, deviceState.label) = (.null, nil, nil, "")
         }
         dropChain()
     }

@@ -4,15 +4,15 @@ import MediaGraphCore
 import MediaGraphElements
 import Synchronization
 
-/// `devicesource`: a camera, a microphone or any other device's source, in the format that the graph wants, and with what is to
-/// happen when the device goes.
+/// `devicesource`: wraps the source element of a camera, a microphone or another device, and adds format choice, loss
+/// reports and reconnection.
 ///
 /// ```
 /// source ! capsfilter ! [conversions]  ─▶ src
 /// stand-in (while the device is away)  ─▶ src
 /// ```
-/// The pad stands for the one or the other: what a device gives goes straight downstream, by no element or thread that wouldn't
-/// be there without.
+/// The node's ghost pad targets one or the other. The device's data goes straight downstream, without additional
+/// elements or threads.
 final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sendable {
     // `@unchecked Sendable`: constants, each `Sendable`.
 
@@ -20,8 +20,8 @@ final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sen
     let settings = SettingsStore(defaultSettings)
     let statistics = NodeStatistics()
     let absences = DeviceAbsences()
-    /// Who has the device, and where it stands; see `DeviceSourceElement+Keeping`.
-    let position = BlockingMonitor(DevicePosition())
+    /// The state of the node and its device; see `DeviceSourceElement+Reconnection`.
+    let deviceState = BlockingMonitor(DeviceState())
     private let ghost = Mutex<GhostPad?>(nil)
 
     static let log = DebugCategory("devicesource", "MediaGraph device source")
@@ -40,7 +40,7 @@ final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sen
                 ),
                 .setting(
                     "kind", of: Self.self, \.kind, changes: .untilInitialized,
-                    "Which default device it is, where source is empty"),
+                    "Which default device to use if source is empty"),
                 .setting(
                     "reconnect", of: Self.self, \.reconnect, changes: .untilInitialized,
                     "What to do when the device is missing or lost. Except with never, the graph resumes when the device returns"
@@ -49,43 +49,44 @@ final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sen
                     "stall-timeout", of: Self.self, \.stallTimeout, range: .values(0...3_600_000), changes: .always,
                     "Milliseconds without data after which the device counts as lost; 0 disables the check. Opening the device and its first data may take at least 5000, the second block of a sound server at least 3000. A graph that can run without the device waits 2000 at the start"
                 ),
-                .readOnly("format", of: Self.self, default: "", "Which of the device's formats was picked") {
-                    $0.position.withLock { $0.chain?.format } ?? ""
+                .readOnly("format", of: Self.self, default: "", "The device's format that was chosen") {
+                    $0.deviceState.withLock { $0.chain?.format } ?? ""
                 },
                 DeviceAbsences.property(of: Self.self),
             ],
             messages: DeviceMessage.declarations, abiVersion: NodeDefinition.abiVersion)
     }
 
-    override class var speaksForChildren: Bool { true }
-    override class var watchesMessages: Bool { true }
-    /// It stands still when the device does, and with it all of the graph.
-    override class var lendsClock: Bool { false }
-    override class var hearsSentEvents: Bool { true }
+    override class var ownsChildErrors: Bool { true }
+    override class var observesChildMessages: Bool { true }
+    /// False, because the device's clock would stop with the device, and with it the whole graph.
+    override class var providesClock: Bool { false }
+    override class var handlesSentEvents: Bool { true }
 
     // MARK: The pad
 
-    /// The bin's pad, which stands for `target` from now on.
+    /// Makes the node's ghost pad target this pad.
     func show(_ target: Pad?) {
         ghost.withLock { ghost in ghost?.setTarget(target) }
     }
 
+    /// The node's source pad.
     var pad: Pad? { ghost.withLock { $0?.pad } }
 
-    /// What it gives, or is going to; `nil` where nobody knows yet.
+    /// The media type of the stream; `nil` if it isn't known yet.
     var mediaType: MediaType? { pad?.currentCaps.flatMap { MediaType($0) } ?? guessedType(nil) }
 
     required init(instance: ElementInstance) {
         super.init(instance: instance)
         let pad = instance.addGhostPad("src")
-        // One stream, whoever gives it.
+        // The stream keeps its ID when the device and its stand-in replace each other.
         pad.pad.setStreamID("devicesource/\(UUID().uuidString)")
         ghost.withLock { $0 = pad }
     }
 
     func settingsDidChange(_ property: String) {
-        // Whoever waits for a stall looks again.
-        if property == "stall-timeout" { position.withLock { _ in } }
+        // Wakes the keeper, to apply the new time limit.
+        if property == "stall-timeout" { deviceState.withLock { _ in } }
     }
 
     // MARK: States
@@ -109,7 +110,7 @@ final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sen
             return follow(.playing) ? .success : .failure
         case .playingToPaused:
             _ = follow(.paused)
-            letChangeEnd()
+            waitForOwner()
             return super.changeState(change) == .failure ? .failure : .noPreroll
         case .pausedToReady:
             finish()
@@ -126,38 +127,40 @@ final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sen
         return true
     }
 
-    // MARK: What the device's elements say
+    // MARK: Messages of the device's elements
 
     override func childPosted(_ message: Message) -> Bool {
         switch message.kind {
         case .error(let report): return childFailed(message, report)
-        // While it is tried whether the device is back, nobody wants to hear that it isn't.
-        case .warning: return !position.withLock { $0.isTrying }
+        // Warnings of attempts to reconnect aren't of interest.
+        case .warning: return !deviceState.withLock { $0.isTrying }
         case .other("clock-provide"), .clockLost: return false
         default: return true
         }
     }
 
-    /// Ends this stream and the graph with the error. Returns false if another thread reports a failure, or has reported one.
+    /// Ends this stream, and the graph with the error. Returns false if another thread reports or has reported a
+    /// failure.
     @discardableResult
     func failOnce(_ error: MediaGraphError) -> Bool {
-        let isFirst = position.withLock { position in
-            if position.ending == .none { position.ending = .asked }
-            defer { position.hasFailed = true }
-            return !position.hasFailed
+        let isFirst = deviceState.withLock { deviceState in
+            if deviceState.ending == .none { deviceState.ending = .asked }
+            defer { deviceState.hasFailed = true }
+            return !deviceState.hasFailed
         }
         if isFirst { fail(error) }
         return isFirst
     }
 
-    /// Ends the graph.
+    /// Posts the error, which ends the graph.
     func fail(_ error: MediaGraphError) {
         let problem = Self.problem(of: error)
-        // So the graph looks who has no format in common.
+        // Makes the graph look for the elements that have no format in common.
         let debug = problem == .notNegotiated ? "not-negotiated" : ""
         postError(problem, "\(error)", debug: debug, details: error.details)
     }
 
+    /// Returns the GStreamer error code for an error.
     static func problem(of error: MediaGraphError) -> ElementProblem {
         switch error.code {
         case .noDevice: .notFound

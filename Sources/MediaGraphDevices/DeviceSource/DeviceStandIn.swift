@@ -2,16 +2,17 @@ import GStreamer
 import MediaGraphElements
 import Synchronization
 
-/// Stands for a device that isn't there: a live source of a still picture or of silence, or of nothing but GAP events.
+/// Replaces a device that is away: a live source of a still picture, of silence, or of GAP events only.
 ///
-/// Made by `devicesource` for one absence, and known to no factory.
+/// `devicesource` creates one for each absence. It isn't registered as a factory.
 ///
-/// `@unchecked Sendable`: `next`, `hasBegun` and `isMakingUp` belong to the streaming thread; the rest is constant once it runs,
-/// atomic or behind locks.
+/// `@unchecked Sendable`: `next`, `hasBegun` and `isMakingUp` are only used on the streaming thread. All else is
+/// constant once the element runs, atomic, or protected by locks.
 final class DeviceStandIn: PushSource, @unchecked Sendable {
-    /// What it gives.
+    /// The content of the stream.
     enum Content: Sendable {
         case gaps
+        /// A still picture, at this frame rate.
         case picture(Slate, every: Fraction)
         case silence(AudioInfo)
     }
@@ -19,7 +20,7 @@ final class DeviceStandIn: PushSource, @unchecked Sendable {
     private struct Order: Sendable {
         var content = Content.gaps
         var caps: Caps?
-        /// Where the device's data ended.
+        /// The running time at which the device's data ended; `nil` if it has sent none.
         var begin: ClockTime?
         var latency = ClockTime.zero
     }
@@ -30,33 +31,35 @@ final class DeviceStandIn: PushSource, @unchecked Sendable {
     private let isToEnd = Atomic<Bool>(false)
     private let reached = Atomic<UInt64>(0)
     private var hasBegun = false
-    /// It gives the silence of a time that is past.
+    /// Whether it sends the silence of a time that has passed.
     private var isMakingUp = false
-    /// Running time of what comes next.
+    /// The running time of the next buffer.
     private var next = ClockTime.zero
 
     override class var declaration: ElementDeclaration {
         ElementDeclaration(
-            factoryName: "devicestandin", typeName: "GstMediaGraphDeviceStandIn", longName: "Device's stand-in",
-            classification: "Source", summary: "What devicesource gives while its device is away",
+            factoryName: "devicestandin", typeName: "GstMediaGraphDeviceStandIn", longName: "Device stand-in",
+            classification: "Source", summary: "Replaces the device of devicesource while it is away",
             author: NodeDefinition.author, padTemplates: [PadTemplate("src", .source, caps: "ANY")],
             abiVersion: NodeDefinition.abiVersion)
     }
 
+    /// Creates a stand-in with a locked state.
+    ///
     /// - Parameters:
-    ///   - begin: running time where the device's data ended; `nil` for one that has given none.
-    ///   - latency: how late the device's data came, and so this.
+    ///   - begin: The running time at which the device's data ended; `nil` if it has sent none.
+    ///   - latency: The device's latency, which the stand-in keeps.
     static func make(
         _ content: Content, caps: Caps?, from begin: ClockTime?, latency: ClockTime
     ) -> (element: Element, standIn: DeviceStandIn)? {
         guard let element = try? ElementClass.make(DeviceStandIn.self) else { return nil }
         let standIn = ElementClass.implementation(of: element.element, as: DeviceStandIn.self)
         standIn.order.withLock { $0 = Order(content: content, caps: caps, begin: begin, latency: latency) }
-        element.setLocksState(true)
+        element.setStateLocked(true)
         return (element, standIn)
     }
 
-    /// The running time up to which it has given something.
+    /// The running time at which the data sent so far ends.
     var end: ClockTime { ClockTime(nanoseconds: reached.load(ordering: .relaxed)) }
 
     override func unlock() {
@@ -64,8 +67,8 @@ final class DeviceStandIn: PushSource, @unchecked Sendable {
         alarm.cancel()
     }
 
-    /// The base class would wait until downstream has taken what is under way, with the element's state in its hands: a stop
-    /// that holds up downstream by then waits for that.
+    /// Ends the stream at the next buffer. The base class would block until downstream has taken the current buffer,
+    /// while it holds the element's state lock. A stop that waits for that lock couldn't unblock downstream.
     override func endOfStreamRequested() -> Bool {
         isToEnd.store(true, ordering: .releasing)
         alarm.cancel()
@@ -79,7 +82,7 @@ final class DeviceStandIn: PushSource, @unchecked Sendable {
         return (true, max(order.latency, block(order.content)), nil)
     }
 
-    /// How much it gives at once.
+    /// The duration of one buffer or GAP event.
     private func block(_ content: Content) -> ClockTime {
         switch content {
         case .gaps: .milliseconds(100)
@@ -94,11 +97,11 @@ final class DeviceStandIn: PushSource, @unchecked Sendable {
         if !hasBegun { begin(order, now) }
         let step = block(order.content)
         if next >= now { isMakingUp = false }
-        // Behind a pause it goes on with the time that it is.
+        // After a pause, continue at the current time.
         if !isMakingUp, now.nanoseconds > next.nanoseconds + 1_000_000_000 { next = now }
         while true {
             let end = ClockTime(nanoseconds: next.nanoseconds + step.nanoseconds)
-            // A device, too, gives what it has heard when it has heard it.
+            // Like a device, send a buffer at the end of its duration.
             alarm.wait(for: end, of: element) {
                 isInterrupted.load(ordering: .relaxed) || isToEnd.load(ordering: .acquiring)
             }
@@ -109,7 +112,7 @@ final class DeviceStandIn: PushSource, @unchecked Sendable {
                 reached.store(end.nanoseconds, ordering: .relaxed)
             }
             switch order.content {
-            // A stream that has no format yet has nothing to say.
+            // GAP events need caps first.
             case .gaps: if order.caps != nil { pushGap(at: next, duration: step) }
             case .picture(let slate, _):
                 buffer = stamped(slate.buffer.access.described, step)
@@ -131,7 +134,7 @@ final class DeviceStandIn: PushSource, @unchecked Sendable {
 
     private func begin(_ order: Order, _ now: ClockTime) {
         hasBegun = true
-        // A device's data may end a little later than it is.
+        // The device's data may end slightly after the current time.
         next = max(now, order.begin ?? now)
         reached.store(next.nanoseconds, ordering: .relaxed)
         guard let caps = order.caps else { return }
@@ -140,7 +143,8 @@ final class DeviceStandIn: PushSource, @unchecked Sendable {
         if case .gaps = order.content { pushSticky(StreamStatus.event(on: false)) }
         guard let begin = order.begin, begin < now else { return }
         if case .silence = order.content {
-            // Sound is as long as it has samples: a file knows no gaps.
+            // The duration of sound is that of its samples, and files have no gaps, so the missing time is filled with
+            // silence.
             (next, isMakingUp) = (begin, true)
         } else {
             pushGap(at: begin, duration: ClockTime(nanoseconds: now.nanoseconds - begin.nanoseconds))

@@ -1,12 +1,12 @@
 import GStreamer
 
-/// A black picture with a line of text: what is seen while a camera is away.
+/// A black picture with a line of text, to show while a camera is away.
 final class Slate: Sendable {
     let buffer: Buffer
 
-    /// `nil` where GStreamer's elements for it are missing, or make nothing of this format.
+    /// Draws the picture. `nil` if GStreamer's elements for it are missing, or can't output the format.
     init?(_ text: String, _ info: VideoInfo) {
-        // Pango without a font draws boxes.
+        // Without fonts, Pango would draw boxes.
         let overlay = TextRenderer.hasFonts ? "! textoverlay name=text valignment=center halignment=center" : ""
         let size = "width=\(info.width), height=\(info.height)"
         guard
@@ -16,8 +16,8 @@ final class Slate: Sendable {
                     ! videoconvert ! video/x-raw, format=\(info.formatName), \(size) ! appsink name=end sync=false
                     """), let sink = pipeline.element(named: "end"), let end = AppSink(sink)
         else { return nil }
-        try? pipeline.element(named: "text")?.setProperty("font-desc", parsing: "\"Sans \(max(6, info.height / 24))\"")
-        try? pipeline.element(named: "text")?.setProperty("text", to: text)
+        pipeline.element(named: "text")?.configure("font-desc", parsing: "\"Sans \(max(6, info.height / 24))\"")
+        pipeline.element(named: "text")?.configure("text", to: text)
         pipeline.setState(.playing)
         defer { pipeline.setState(.null) }
         guard let drawn = end.pull(timeout: .seconds(10))?.buffer else { return nil }

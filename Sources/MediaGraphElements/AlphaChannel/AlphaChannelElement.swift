@@ -3,13 +3,13 @@ import MediaGraphCore
 import MediaGraphDescription
 import Synchronization
 
-/// `alphachannel`: gives frames an alpha plane while it is enabled (Zoom's alpha channel mode).
+/// `alphachannel`: adds an alpha plane to frames while `enabled` is true (Zoom's alpha channel mode).
 ///
-/// Off, frames leave as I420, untouched where they came so; on, as A420. A change counts from a frame on: that frame has
-/// the new caps ahead of it, and between both an event says so.
+/// While disabled, frames leave as I420, and I420 input passes through unchanged. While enabled, frames leave as A420.
+/// A change applies from one frame on: the new caps and then a custom event precede that frame.
 final class AlphaChannelElement: BufferTransform, ConfigurableElement, NodeTraits, @unchecked Sendable {
-    // `@unchecked Sendable`: settings and state are behind locks; `stream` is touched by the streaming thread only, or
-    // while there is none.
+    // `@unchecked Sendable`: settings and state are behind locks. `stream` is used on the streaming thread, and in
+    // `start` and `stop`, while no data flows.
 
     struct Settings: Sendable {
         var mask = "alpha method=green"
@@ -20,18 +20,19 @@ final class AlphaChannelElement: BufferTransform, ConfigurableElement, NodeTrait
     static let defaultSettings = Settings()
     let settings = SettingsStore(defaultSettings)
     private let statistics = NodeStatistics()
-    /// The last mask that was tried, and what came of it.
-    private let trial = Mutex<(mask: AlphaMask, problem: MediaGraphError?)?>(nil)
+    /// The mask that was checked last, and the problem that the check found.
+    private let lastCheck = Mutex<(mask: AlphaMask, problem: MediaGraphError?)?>(nil)
     private var stream = Stream()
 
     private struct Stream {
-        /// Whether frames leave with alpha; decided by the caps that were negotiated.
+        /// Whether frames leave with alpha, according to the negotiated caps.
         var hasAlpha = false
-        /// What has been announced: nothing is no alpha.
-        var announced = false
+        /// Whether the last announcement said that frames have alpha.
+        var hasAnnouncedAlpha = false
         var input: Caps?
-        /// `nil` in pass-through. The mask's is kept while it is off, with what it has learned.
+        /// The filter that makes the output frames; `nil` in pass-through.
         var current: BufferFilter?
+        /// The mask's filter. Kept while alpha is off, because its elements may have learned the background.
         var masking: (output: Caps, filter: BufferFilter)?
     }
 
@@ -41,7 +42,7 @@ final class AlphaChannelElement: BufferTransform, ConfigurableElement, NodeTrait
         ElementDeclaration(
             factoryName: NodeName.alphaChannel, typeName: "GstAlphaChannel", longName: "Alpha channel",
             classification: "Filter/Effect/Video",
-            summary: "Gives frames an alpha plane, made by a mask's elements, while it is enabled",
+            summary: "Adds an alpha plane, made by a mask's elements, to frames while enabled",
             author: NodeDefinition.author,
             padTemplates: [
                 PadTemplate("sink", .sink, caps: "video/x-raw"),
@@ -51,57 +52,57 @@ final class AlphaChannelElement: BufferTransform, ConfigurableElement, NodeTrait
                 .setting(
                     "mask", of: Self.self, \.mask,
                     """
-                    Elements that make the alpha, as a description, one frame for each at once; empty takes the alpha \
-                    that frames come with
+                    Elements that make the alpha plane, as a description; they must output one frame per input frame, \
+                    at once. Empty: keep the alpha of the incoming frames
                     """),
                 .setting(
                     "enabled", of: Self.self, \.isEnabled, changes: .always,
                     "Whether frames leave with alpha (A420) or without (I420), from the next frame on"),
                 .setting(
                     "permitted", of: Self.self, \.isPermitted, changes: .always,
-                    "Whether it may be enabled, as far as this node goes. Off disables it too, and it stays so"
+                    "Whether this node allows alpha to be enabled. Setting it to false also disables alpha; setting it back to true doesn't enable alpha again"
                 ),
                 .readOnly(
                     "can-enable", of: Self.self, default: true,
-                    "Whether it may be enabled: permitted here, and by the session that it leads to, by its user's role"
+                    "Whether alpha may be enabled: permitted is true and, in a session, the user's role allows it"
                 ) { $0.refusal == nil },
                 .readOnly(
                     "supported", of: Self.self, default: false,
-                    "Whether the mask's elements are here and make an alpha plane; tried when it is read"
+                    "Whether the mask's elements are installed and make an alpha plane, or, without a mask, whether upstream frames have alpha; checked when the property is read"
                 ) { $0.problem == nil },
                 NodeStatistics.property(of: Self.self) { $0.statistics },
             ],
             messages: [
                 MessageDeclaration(
                     AlphaChannelMessage.name,
-                    "Frames carry alpha or no longer do; once for each change, with an event of that name",
-                    fields: [("enabled", "boolean", "whether the frames that follow have an alpha plane")])
+                    "Frames start or stop carrying alpha; posted once per change, with a downstream event of the same name",
+                    fields: [("enabled", "boolean", "whether the following frames have an alpha plane")])
             ],
             abiVersion: NodeDefinition.abiVersion)
     }
 
-    /// Why it may not be enabled; `nil` when it may.
+    /// Why alpha may not be enabled; `nil` if it may.
     private var refusal: String? {
-        guard settings.current.isPermitted else { return "it isn't permitted" }
+        guard settings.current.isPermitted else { return "alpha isn't permitted; set permitted=true" }
         return AlphaPermission.refusal(askDownstream)
     }
 
     private var mask: AlphaMask { AlphaMask(description: settings.current.mask) }
 
-    /// Why there can be no alpha here; `nil` when there can.
+    /// Why no alpha plane can be provided; `nil` if one can.
     private var problem: MediaGraphError? {
         let mask = mask
-        if mask.isUpstreams {
+        if mask.usesUpstreamAlpha {
             guard let caps = upstreamCaps, caps.canIntersect(AlphaMask.alphaCaps) else {
-                return .unsupported(.init(name, expected: "frames with alpha, or a mask", actual: "frames without"))
+                return .unsupported(.init(name, actual: "frames have no alpha, and no mask is set; set mask=…"))
             }
             return nil
         }
-        // Tried without the lock: the elements of a mask may take their time to load.
-        if let known = trial.withLock({ $0 }), known.mask == mask { return known.problem }
+        // Checked without the lock: a mask's elements may take long to load.
+        if let last = lastCheck.withLock({ $0 }), last.mask == mask { return last.problem }
         var problem: MediaGraphError?
         do throws(MediaGraphError) { try mask.check() } catch { problem = error }
-        trial.withLock { $0 = (mask, problem) }
+        lastCheck.withLock { $0 = (mask, problem) }
         return problem
     }
 
@@ -111,17 +112,18 @@ final class AlphaChannelElement: BufferTransform, ConfigurableElement, NodeTrait
         guard isRunning else { return }
         if let problem { throw PropertyRefused("\(problem)") }
         if let downstreamCaps, !downstreamCaps.canIntersect(AlphaMask.alphaCaps) {
-            throw PropertyRefused("downstream takes no A420: \(downstreamCaps)")
+            throw PropertyRefused("downstream doesn't accept A420; it accepts \(downstreamCaps)")
         }
     }
 
     func settingsDidChange(_ property: String) {
-        // Either may be set while another thread sets the other.
+        // Checked for both properties: another thread may set the other one at the same time.
         if property == "permitted" || property == "enabled", disableUnlessPermitted() { notify("enabled") }
         if property != "mask" { renegotiate() }
     }
 
-    /// What isn't permitted isn't on, and doesn't come back by itself with the permission.
+    /// Disables alpha if it isn't permitted; a later permission doesn't enable it again. Returns whether it was
+    /// disabled.
     private func disableUnlessPermitted() -> Bool {
         settings.update { settings in
             guard settings.isEnabled, !settings.isPermitted else { return false }
@@ -135,10 +137,10 @@ final class AlphaChannelElement: BufferTransform, ConfigurableElement, NodeTrait
         stream = Stream()
         guard wantsAlpha else { return true }
         if let refusal {
-            postError(.settings, "\(name): it can't be enabled: \(refusal)")
+            postError(.settings, "\(name): can't start with enabled=true: \(refusal)")
             return false
         }
-        guard !mask.isUpstreams, let problem else { return true }
+        guard !mask.usesUpstreamAlpha, let problem else { return true }
         postError(.settings, "\(name): \(problem)")
         return false
     }
@@ -154,16 +156,16 @@ final class AlphaChannelElement: BufferTransform, ConfigurableElement, NodeTrait
 
     override func outputCaps(for input: Caps) -> Caps {
         let format: VideoFormat = wantsAlpha ? .a420 : .i420
-        // From RGB there is no matrix or range to keep.
+        // RGB has no YUV matrix or range to keep.
         let isYUV = input.isFixed && VideoInfo(input)?.isYUV == true
         return input.reformatted(to: [format], keepsColorimetry: isYUV)
     }
 
     override func inputCaps(for output: Caps) -> Caps {
         let any = output.reformatted(to: [])
-        // Upstream is asked first for what costs nothing, or for what brings the alpha.
+        // Prefers formats that need no conversion or that carry alpha.
         let best =
-            mask.isUpstreams
+            mask.usesUpstreamAlpha
             ? output.reformatted(to: [.a420, .rgba, .bgra, .argb, .abgr])
             : output
                 .reformatted(to: [.i420])
@@ -174,24 +176,24 @@ final class AlphaChannelElement: BufferTransform, ConfigurableElement, NodeTrait
         guard let from = VideoInfo(input), let to = VideoInfo(output) else { return false }
         stream.input = input
         stream.hasAlpha = to.format == .a420
-        // videoconvert would make an alpha up: 128 of planar YUV.
-        guard !stream.hasAlpha || !mask.isUpstreams || input.canIntersect(AlphaMask.alphaCaps) else {
+        // videoconvert would invent the alpha: 128 everywhere for planar YUV.
+        guard !stream.hasAlpha || !mask.usesUpstreamAlpha || input.canIntersect(AlphaMask.alphaCaps) else {
             postError(
-                .notNegotiated, "\(name): frames have no alpha, and there is no mask to make one",
-                debug: "upstream gives \(input)")
+                .notNegotiated, "\(name): frames have no alpha, and no mask is set; set mask=…",
+                debug: "upstream provides \(input)")
             return false
         }
-        let isAsItCame = from.formatName == to.formatName && (!stream.hasAlpha || mask.isUpstreams)
+        let isUnchanged = from.formatName == to.formatName && (!stream.hasAlpha || mask.usesUpstreamAlpha)
         Self.log.log(
             .info, raw: instance.element,
-            "\(stream.hasAlpha ? "on" : "off"), \(isAsItCame ? "passes through" : "makes \(output) of \(input)")")
+            "\(stream.hasAlpha ? "on" : "off"), \(isUnchanged ? "passes through" : "converts \(input) to \(output)")")
         do throws(BufferFilterError) {
-            stream.current = isAsItCame ? nil : try filter(output)
+            stream.current = isUnchanged ? nil : try filter(output)
         } catch {
-            postError(.notNegotiated, "\(name): \(error)", debug: "upstream gives \(input), \(output) is to leave")
+            postError(.notNegotiated, "\(name): \(error)", debug: "input \(input), output \(output)")
             return false
         }
-        setPassthrough(isAsItCame)
+        setPassthrough(isUnchanged)
         return true
     }
 
@@ -207,8 +209,8 @@ final class AlphaChannelElement: BufferTransform, ConfigurableElement, NodeTrait
 
     override func willTransform() {
         statistics.countFrame()
-        guard stream.hasAlpha != stream.announced else { return }
-        stream.announced = stream.hasAlpha
+        guard stream.hasAlpha != stream.hasAnnouncedAlpha else { return }
+        stream.hasAnnouncedAlpha = stream.hasAlpha
         let structure = Structure(AlphaChannelMessage.name, [("enabled", stream.hasAlpha)])
         pushSticky(structure)
         post(structure)
@@ -223,4 +225,10 @@ final class AlphaChannelElement: BufferTransform, ConfigurableElement, NodeTrait
             return nil
         }
     }
+}
+
+/// The bus message and downstream event with which an `alphachannel` announces that its frames start or stop carrying
+/// alpha.
+package enum AlphaChannelMessage {
+    package static let name = "mediagraph-alpha-channel"
 }

@@ -1,18 +1,18 @@
 import GStreamer
 
-/// Whether a session allows the alpha channel: what an `alphachannel` asks of whatever it leads to, through the elements
-/// between, and `mediasession` answers. Where nobody does, as outside of a session, there is nobody to forbid it.
+/// The query with which an `alphachannel` asks downstream whether the session allows alpha. `mediasession` answers it.
+/// Without an answer, as outside a session, alpha is allowed.
 package enum AlphaPermission {
-    private static let question = "mediagraph-alpha-permission"
+    private static let queryName = "mediagraph-alpha-permission"
 
-    /// At the session's pad: `nil` permits, and else it is why not.
+    /// Answers the query at the session's pad. `refusal` returns why alpha isn't allowed, or `nil` if it is.
     package static func answer(at pad: Pad, _ refusal: @escaping @Sendable () -> String?) {
-        pad.answer(question) { [("refusal", refusal() ?? "")] }
+        pad.answer(queryName) { [("refusal", refusal() ?? "")] }
     }
 
-    /// At the `alphachannel`'s.
+    /// Sends the query with `ask`, from an `alphachannel`. Returns why alpha isn't allowed; `nil` if it is.
     static func refusal(_ ask: (String) -> Structure?) -> String? {
-        guard let refusal: String = ask(question)?["refusal"], !refusal.isEmpty else { return nil }
+        guard let refusal: String = ask(queryName)?["refusal"], !refusal.isEmpty else { return nil }
         return refusal
     }
 }

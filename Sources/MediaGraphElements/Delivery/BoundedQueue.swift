@@ -2,9 +2,10 @@ import DequeModule
 import GStreamer
 import MediaGraphCore
 
-/// A first-in-first-out queue of frames with a bound, and of signals without one, that says what it lost.
+/// A first-in-first-out queue of frames and signals. The number of frames is bounded, the number of signals isn't.
+/// `offer` returns the frame that was dropped.
 ///
-/// A pure state machine: no lock, no thread. Whoever owns it locks.
+/// A pure state machine without lock or thread; the owner must lock.
 package struct BoundedQueue<Frame, Signal> {
     package enum Item {
         case frame(Frame)
@@ -13,9 +14,9 @@ package struct BoundedQueue<Frame, Signal> {
 
     package enum Offer {
         case accepted
-        /// The queue is full and its policy is to wait, or to say so.
+        /// The queue is full and its policy is to block or to refuse.
         case full
-        /// Lost: this frame (the new one, or the oldest).
+        /// This frame was dropped: the new one or the oldest.
         case dropped(Frame)
     }
 
@@ -25,7 +26,8 @@ package struct BoundedQueue<Frame, Signal> {
     package var signalCount: Int { items.count - frameCount }
     package let bound: Int
     package let policy: OverflowPolicy
-    /// The very first frame isn't dropped before it was taken: the next oldest goes, or the new one.
+    /// Whether the first frame is never dropped before it is taken. The second oldest or the new frame is dropped
+    /// instead.
     @usableFromInline let keepsFirst: Bool
     @usableFromInline var hasTaken = false
 
@@ -54,7 +56,7 @@ package struct BoundedQueue<Frame, Signal> {
         }
     }
 
-    /// `nil` without frames, and where the only one is kept.
+    /// Removes the oldest frame, or the second oldest with `keepingFirst`. Returns `nil` if there is no such frame.
     @inlinable
     package mutating func removeOldest(keepingFirst: Bool = false) -> Frame? {
         var oldest = nextFrame(from: items.startIndex)
@@ -64,10 +66,10 @@ package struct BoundedQueue<Frame, Signal> {
         return frame
     }
 
-    /// Counted from the oldest.
+    /// The frame at `position`, counted from the oldest.
     @inlinable
-    package func frame(at place: Int) -> Frame? {
-        var left = place
+    package func frame(at position: Int) -> Frame? {
+        var left = position
         for item in items {
             guard case .frame(let frame) = item else { continue }
             if left == 0 { return frame }
@@ -81,7 +83,7 @@ package struct BoundedQueue<Frame, Signal> {
         items[index...].firstIndex { if case .frame = $0 { true } else { false } }
     }
 
-    /// Signals are never lost, and keep their place among the frames.
+    /// Appends a signal. Signals are never dropped and keep their position among the frames.
     @inlinable
     package mutating func append(_ signal: Signal) { items.append(.signal(signal)) }
 
@@ -95,7 +97,7 @@ package struct BoundedQueue<Frame, Signal> {
         return item
     }
 
-    /// Takes a frame beyond the bound.
+    /// Appends a frame even if the queue is full.
     @inline(__always)
     @inlinable
     package mutating func force(_ frame: consuming Frame) {
@@ -103,13 +105,14 @@ package struct BoundedQueue<Frame, Signal> {
         frameCount += 1
     }
 
-    /// Takes the signals out that `matches` says.
+    /// Removes the signals for which `matches` returns true.
     @inlinable
     package mutating func removeSignals(where matches: (Signal) -> Bool) {
         items.removeAll { if case .signal(let signal) = $0 { matches(signal) } else { false } }
     }
 
-    /// Takes the signals out that `isOutdated` says, given those that stay up to the next frame, the nearest first.
+    /// Removes the signals for which `isOutdated` returns true. `later` are the kept signals between the signal and the
+    /// next frame, nearest first.
     @inlinable
     package mutating func removeSignals(where isOutdated: (Signal, _ later: [Signal]) -> Bool) {
         var (kept, later) = (Deque<Item>(), [Signal]())
@@ -125,7 +128,7 @@ package struct BoundedQueue<Frame, Signal> {
         items = kept
     }
 
-    /// Takes the frames out that `matches` says, and leaves the signals.
+    /// Removes the frames for which `matches` returns true, and passes each to `body`. Keeps the signals.
     @inlinable
     package mutating func removeFrames(where matches: (Frame) -> Bool = { _ in true }, _ body: (Frame) -> Void) {
         items.removeAll { item in
@@ -137,38 +140,40 @@ package struct BoundedQueue<Frame, Signal> {
     }
 }
 
-/// Media that waits for its time in a queue.
+/// Media that waits in a queue for its presentation time.
 package protocol TimedMedia {
-    /// In its segment, in the order of the queue.
+    /// The timestamp in the media's segment; increases in the order of the queue.
     var timestamp: ClockTime? { get }
     var byteCount: Int { get }
 }
 
-/// How much a live queue takes beyond its bound.
+/// The limits of how much a live queue holds beyond its bound.
 ///
-/// A sink shows a frame when the graph's latency has passed since the frame's timestamp. Until then the frame waits somewhere
-/// upstream of the sink, and the frames behind it wait in the queue: they are not late, so the bound doesn't count them.
+/// A sink shows a frame when the graph's latency has passed since the frame's timestamp. Until then the frame waits
+/// somewhere upstream of the sink, and the frames behind it wait in the queue: they are not late, so the bound doesn't
+/// count them.
 package enum LatencyAllowance {
-    /// In bytes: what one queue keeps at the most, however long the latency is. Five seconds of 1080p30 in I420.
+    /// The maximum number of bytes in one queue, whatever the latency: five seconds of 1080p30 in I420.
     package static let memory = 512 << 20
-    /// What a frame counts for at least: an empty one takes memory too.
+    /// The minimum number of bytes counted per frame: an empty frame takes memory too.
     static let leastSize = 4096
 }
 
 extension BoundedQueue where Frame: TimedMedia {
-    /// Whether there is no room for a frame with this timestamp: with it more than `bound` frames would wait whose latency is
-    /// over, or all of them would be more than may be kept.
+    /// Returns whether the queue has no room for a frame with this timestamp. It has none if more than `bound` frames
+    /// whose latency is over would wait, or if all frames together would exceed `LatencyAllowance.memory`.
     @inlinable
     package func isFull(for timestamp: ClockTime?, bound: Int, latency: ClockTime) -> Bool {
         guard frameCount >= bound else { return false }
         guard latency > .zero, let timestamp else { return true }
         guard frameCount > bound else { return isMemoryFull }
-        // Where time begins anew those before it still wait for theirs.
+        // If timestamps start over, the frames queued before that still wait for their time.
         guard let late = frame(at: bound)?.timestamp, timestamp >= late else { return isMemoryFull }
         return timestamp.nanoseconds - late.nanoseconds >= latency.nanoseconds || isMemoryFull
     }
 
-    /// Frames of a stream are about as large as each other, so one stands for all.
+    /// Whether one more frame would exceed `LatencyAllowance.memory`. Assumes that all frames are as large as the
+    /// oldest.
     package var isMemoryFull: Bool {
         let size = max(frame(at: 0)?.byteCount ?? 0, LatencyAllowance.leastSize)
         return size * (frameCount + 1) > LatencyAllowance.memory

@@ -1,21 +1,24 @@
 import GStreamer
 import Synchronization
 
-/// Who a delivery is for. `deliver` and `tell` come one at a time.
+/// The receiver of a `DeliveryLine`. Calls to `deliver` and `tell` never overlap.
 protocol DeliveryReceiver: AnyObject, Sendable {
-    /// As it waits in the queue.
+    /// A frame as it waits in the queue.
     associatedtype Frame: Sendable
     associatedtype Signal: DeliverySignal
     func deliver(_ frame: Frame) -> DeliveryOutcome
     func tell(_ signal: Signal) -> DeliveryOutcome
-    /// The frame is lost, and counted.
+    /// Releases a frame that couldn't be delivered, and counts it as dropped.
     func lose(_ frame: Frame)
-    /// The frame goes because of a flush or an end, which is no loss.
+    /// Releases a frame that a flush or the end of the run removed from the queue. It doesn't count as dropped.
     static func discard(_ frame: Frame)
 }
 
-/// The way to one receiver: the lock and the thread around a `DeliveryState`. Streaming threads, one or several, bring frames;
-/// the receiver gets them there where upstream may wait, and over a bounded queue on a thread of its own where it may not.
+/// Delivers frames and signals from one or several streaming threads to one receiver: the lock and the thread around a
+/// `DeliveryState`.
+///
+/// If upstream may wait, the receiver is called on the streaming thread. Otherwise it is called on the delivery thread,
+/// which takes frames from a bounded queue.
 final class DeliveryLine<Receiver: DeliveryReceiver>: Sendable {
     typealias State = DeliveryState<Receiver.Frame, Receiver.Signal>
 
@@ -24,17 +27,17 @@ final class DeliveryLine<Receiver: DeliveryReceiver>: Sendable {
 
     // MARK: The run
 
-    /// READY→PAUSED; `armed` runs under the lock, and not for a line that is cancelled.
+    /// READY→PAUSED. Runs `armed` under the lock, unless the line is cancelled.
     func arm(_ armed: () -> Void) { monitor.withLock { if $0.arm() { armed() } } }
 
-    /// Frames may come. With a queue `receiver` gets them on a thread of that name.
+    /// Starts to accept frames. With a queue, starts the delivery thread, called `name`.
     func open(_ queue: State.Queue?, _ name: String, _ receiver: Receiver) {
         let queues = queue != nil
         monitor.withLock { $0.open(queue) }
         if queues { thread.withLock { $0 = NativeThread(name) { [self] in deliverAll(to: receiver) } } }
     }
 
-    /// `also` runs under the lock.
+    /// Adds a hold: nobody may wait in the handler until `release`. Runs `also` under the lock.
     func hold(_ reason: DeliveryHolds, also: () -> Void) {
         change {
             $0.hold(reason)
@@ -42,71 +45,76 @@ final class DeliveryLine<Receiver: DeliveryReceiver>: Sendable {
         }
     }
 
-    /// `free` runs under the lock, when nothing holds any more.
+    /// Removes a hold. Runs `free` under the lock if it was the last hold.
     func release(_ reason: DeliveryHolds, free: () -> Void) { monitor.withLock { if $0.release(reason) { free() } } }
 
-    /// FLUSH_STOP. False outside a run.
+    /// FLUSH_STOP. Returns false outside a run.
     func reopen() -> Bool { change { $0.reopen() } }
 
-    /// PAUSED→READY, after data flow and a `hold(.stopping)`. `last` runs when nothing else delivers, if somebody is to
-    /// hear of the end.
+    /// PAUSED→READY, after data flow has stopped and after `hold(.stopping)`. Waits for the callback in flight and runs
+    /// `last`, unless the receiver has already been told the end or is cancelled.
     func stop(_ last: () -> Void) {
         join()
-        if monitor.wait({ $0.enterLast(on: currentThread()) }) == true {
+        if monitor.wait({ $0.enterLast(on: currentThreadID()) }) == true {
             last()
             leave(.passed)
         }
     }
 
+    /// Ends the run and discards the frames that are still queued.
     func close() { change { $0.stop() } }
 
-    /// Nothing more is ever delivered. When it returns no callback is in flight; from inside one it returns at once.
-    /// `also` runs under the lock. `join` follows.
+    /// Ends delivery for good. Blocks until no callback is in flight, except when called from a callback. Runs `also`
+    /// under the lock. The caller calls `join` afterwards.
     func cancel(also: () -> Void) {
         change {
             $0.cancel()
             also()
         }
-        let thread = currentThread()
+        let thread = currentThreadID()
         _ = monitor.wait { $0.isQuiet(for: thread) ? true : nil }
     }
 
-    /// Waits for the delivery thread's end.
+    /// Waits until the delivery thread has ended.
     func join() { thread.withLock { $0.take() }?.join() }
 
     // MARK: On the streaming threads
 
-    /// After `.deliver` the caller delivers, and says `leave`. Waits while another streaming thread is in a callback.
+    /// Decides what happens to a frame. After `.deliver`, the caller must deliver the frame and then call `leave`.
+    /// Waits while another streaming thread is in a callback.
     @inline(__always)
     func admit(_ frame: () -> Receiver.Frame) -> State.Admission {
-        monitor.wait { $0.admit(on: currentThread(), frame) }!
+        monitor.wait { $0.admit(on: currentThreadID(), frame) }!
     }
 
-    /// The same for one who may have to go meanwhile.
+    /// The same, but returns `.ignored` as soon as `isGone` returns true.
     func admit(unless isGone: () -> Bool, _ frame: () -> Receiver.Frame) -> State.Admission {
-        monitor.wait { isGone() ? .ignored : $0.admit(on: currentThread(), frame) }!
+        monitor.wait { isGone() ? .ignored : $0.admit(on: currentThreadID(), frame) }!
     }
 
+    /// The same for a signal.
     func admit(_ signal: Receiver.Signal, unless isGone: () -> Bool = { false }) -> State.Admission {
-        monitor.wait { isGone() ? .ignored : $0.admit(signal, on: currentThread()) }!
+        monitor.wait { isGone() ? .ignored : $0.admit(signal, on: currentThreadID()) }!
     }
 
+    /// Reports that the callback has returned.
     @inline(__always)
     func leave(_ outcome: DeliveryOutcome) {
         monitor.withLock { $0.leave(outcome) }
+        // Discards the frames that `.gone` removed from the queue.
         if outcome == .gone { change { _ in } }
     }
 
-    /// Waits until end-of-stream has been told: on the bus it means that every frame was delivered.
+    /// Waits until the receiver has been told end-of-stream. EOS on the bus means that every frame was delivered.
     func waitForEnd() { _ = monitor.wait { $0.hasEnded ? true : nil } }
 
-    /// Whether the caller is in a callback, on the thread that it came on.
-    var isInCallback: Bool { monitor.withLock(wakes: false) { $0.isCaller(currentThread()) } }
+    /// Whether the calling thread is in a callback of this line.
+    var isInCallback: Bool { monitor.withLock(wakes: false) { $0.isCaller(currentThreadID()) } }
 
-    /// A callback may cancel, and then none follows.
+    /// Whether the line is cancelled. A callback may cancel its own line; no other callback may follow then.
     var isCancelled: Bool { monitor.withLock(wakes: false) { $0.phase == .cancelled } }
 
-    /// A change that may empty the queue.
+    /// Changes the state, then discards the frames that the change removed from the queue, outside the lock.
     @discardableResult
     func change<R>(_ body: (inout State) -> R) -> R {
         let (result, removed) = monitor.withLock { (body(&$0), $0.takeRemoved()) }
@@ -117,14 +125,14 @@ final class DeliveryLine<Receiver: DeliveryReceiver>: Sendable {
     // MARK: On the delivery thread
 
     private func deliverAll(to receiver: Receiver) {
-        let current = currentThread()
+        let current = currentThreadID()
         while true {
             switch monitor.wait({ $0.next(on: current) }) {
             case .deliver(let frame): leave(receiver.deliver(frame))
             case .tell(let signal): leave(receiver.tell(signal))
             case .lose(let frame): receiver.lose(frame)
             case .exit, nil:
-                // Nobody joins a thread that unsubscribed its own receiver.
+                // Detaches this thread, which nobody else joins if a callback on it ended the delivery.
                 join()
                 return
             }

@@ -1,15 +1,15 @@
 import GStreamer
 
-/// What comes between the frames of a delivery.
+/// A notification delivered in stream order between frames.
 protocol DeliverySignal: Sendable {
-    /// End-of-stream: nothing follows, until a flush.
+    /// Whether this is end-of-stream: nothing follows until a flush.
     var isEnd: Bool { get }
-    /// It may come before the first format.
-    var isEarly: Bool { get }
+    /// Whether the signal may come before the first caps.
+    var mayPrecedeCaps: Bool { get }
 }
 
-/// What the delivery to one receiver is doing: all that its threads decide together, as a pure state machine. No lock, no
-/// thread; `DeliveryLine` has both.
+/// The state that all threads of one receiver's delivery share, as a pure state machine. `DeliveryLine` adds the lock
+/// and the thread.
 ///
 /// ```
 /// idle ──arm──▶ armed ──open──▶ open ◀──flush──▶ ended        any ──cancel──▶ cancelled
@@ -20,15 +20,15 @@ struct DeliveryState<Frame: Sendable, Signal: DeliverySignal> {
     enum Phase {
         /// Between runs.
         case idle
-        /// A run has begun, and nothing has come yet.
+        /// A run has begun. Whether upstream is live, and thus which thread delivers, isn't known yet.
         case armed
         /// Frames are delivered.
         case open
-        /// End-of-stream has been told; a flush opens again.
+        /// The receiver was told end-of-stream. A flush reopens the delivery.
         case ended
-        /// The handler failed: nothing more in this run.
+        /// The handler failed. Nothing more is delivered in this run.
         case failed
-        /// Unsubscribed: nothing ever again.
+        /// The receiver is unsubscribed. Nothing is ever delivered again.
         case cancelled
     }
 
@@ -37,16 +37,17 @@ struct DeliveryState<Frame: Sendable, Signal: DeliverySignal> {
 
     private(set) var phase = Phase.idle
     private(set) var holds: Holds = []
-    /// Between the streaming thread and the delivery thread; `nil` where the streaming thread delivers.
+    /// Between the streaming thread and the delivery thread; `nil` if the streaming thread delivers.
     private var queue: Queue?
-    /// The thread in a callback; 0 for none.
+    /// The thread that is in a callback; 0 if none is.
     private var caller: UInt = 0
-    /// Out of the queue: the owner lets go of them outside its lock, since a frame's release may call anything.
+    /// Frames removed from the queue. The owner releases them outside its lock, since releasing a frame may call
+    /// anything.
     private var removed: [Frame] = []
 
     // MARK: The run
 
-    /// READY→PAUSED. False when it is cancelled.
+    /// READY→PAUSED. Returns false if the delivery is cancelled.
     mutating func arm() -> Bool {
         guard phase != .cancelled else { return false }
         phase = .armed
@@ -55,7 +56,7 @@ struct DeliveryState<Frame: Sendable, Signal: DeliverySignal> {
         return true
     }
 
-    /// The stream's liveness is known, and with it who delivers.
+    /// Starts to accept frames. Called when the stream's liveness is known, which decides whether there is a queue.
     mutating func open(_ queue: Queue?) {
         guard phase == .armed else { return }
         self.queue = queue
@@ -65,7 +66,7 @@ struct DeliveryState<Frame: Sendable, Signal: DeliverySignal> {
     /// PAUSED→READY, after the last callback.
     mutating func stop() {
         guard phase != .cancelled else { return }
-        // What came when the delivery thread had gone already.
+        // Frames that came after the delivery thread had ended.
         removeFrames()
         phase = .idle
         queue = nil
@@ -85,13 +86,13 @@ struct DeliveryState<Frame: Sendable, Signal: DeliverySignal> {
         queue?.removeSignals(where: \.isEnd)
     }
 
-    /// True when nothing holds any more.
+    /// Removes a hold. Returns true if no hold is left.
     mutating func release(_ reason: Holds) -> Bool {
         holds.remove(reason)
         return holds.isEmpty
     }
 
-    /// FLUSH_STOP: frames come again, after end-of-stream too. False outside a run.
+    /// FLUSH_STOP: accepts frames again, also after end-of-stream. Returns false outside a run.
     mutating func reopen() -> Bool {
         switch phase {
         case .open, .ended:
@@ -102,31 +103,32 @@ struct DeliveryState<Frame: Sendable, Signal: DeliverySignal> {
         }
     }
 
-    /// One of several streams is flushed: what waits of it goes.
+    /// Removes queued frames: all of them, or those of one stream among several when that stream is flushed.
     mutating func removeFrames(where matches: (Frame) -> Bool = { _ in true }) {
         queue?.removeFrames(where: matches) { removed.append($0) }
     }
 
-    /// What `hold`, `reopen`, `cancel` or `leave` took out of the queue.
+    /// Returns, once, the frames that `hold`, `reopen`, `stop`, `cancel` or `leave` removed from the queue.
     mutating func takeRemoved() -> [Frame] {
         guard !removed.isEmpty else { return [] }
         defer { removed = [] }
         return removed
     }
 
-    // MARK: What the streaming thread brings
+    // MARK: Frames and signals from the streaming thread
 
     enum Admission {
-        /// The caller delivers it, and says `leave` afterwards.
+        /// The caller must deliver it and then call `leave`.
         case deliver
-        /// The delivery thread will; lost is the frame that it cost.
+        /// The delivery thread delivers it. `lost` is the frame that was dropped to make room.
         case queued(lost: Frame?)
-        /// Nobody is to get it.
+        /// It isn't delivered.
         case ignored
         case failed
     }
 
-    /// `nil`: another thread is in a callback; ask again when it has left.
+    /// Decides what happens to a frame. Returns `nil` while another thread is in a callback; the caller then waits and
+    /// retries.
     @inline(__always)
     mutating func admit(on thread: UInt, _ frame: () -> Frame) -> Admission? {
         guard phase == .open else { return phase == .failed ? .failed : .ignored }
@@ -136,11 +138,12 @@ struct DeliveryState<Frame: Sendable, Signal: DeliverySignal> {
         return .queued(lost: nil)
     }
 
+    /// The same for a signal.
     mutating func admit(_ signal: Signal, on thread: UInt) -> Admission? {
         switch phase {
         case .idle, .cancelled: return .ignored
-        // Which stream it is may be said before the first format.
-        case .armed, .ended: if !signal.isEarly { return .ignored }
+        // STREAM_START and tags come before the first caps.
+        case .armed, .ended: if !signal.mayPrecedeCaps { return .ignored }
         case .open, .failed: break
         }
         guard queue != nil else { return enter(thread) }
@@ -148,7 +151,7 @@ struct DeliveryState<Frame: Sendable, Signal: DeliverySignal> {
         return .queued(lost: nil)
     }
 
-    /// Callbacks come one at a time, whichever thread brings them.
+    /// Makes `thread` the caller, since callbacks from several threads must not overlap.
     @inline(__always)
     private mutating func enter(_ thread: UInt) -> Admission? {
         guard caller == 0 || caller == thread else { return holds.contains(.stopping) ? .ignored : nil }
@@ -156,20 +159,20 @@ struct DeliveryState<Frame: Sendable, Signal: DeliverySignal> {
         return .deliver
     }
 
-    /// Whether end-of-stream, once queued, needs no more waiting for.
+    /// Whether a thread that waits for the receiver to be told end-of-stream may stop waiting.
     var hasEnded: Bool { phase != .open || !holds.isDisjoint(with: [.flushing, .stopping]) }
 
-    // MARK: What the delivery thread takes
+    // MARK: Work of the delivery thread
 
     enum Work {
         case deliver(Frame)
         case tell(Signal)
-        /// Stopping, or failed: lost, and to be counted.
+        /// The run stops or has failed: the frame counts as dropped.
         case lose(Frame)
         case exit
     }
 
-    /// `nil`: there is nothing to do.
+    /// Returns the delivery thread's next work; `nil` if there is nothing to do.
     mutating func next(on thread: UInt) -> Work? {
         guard phase != .cancelled, queue != nil else { return .exit }
         switch queue!.take() {
@@ -186,8 +189,8 @@ struct DeliveryState<Frame: Sendable, Signal: DeliverySignal> {
 
     // MARK: Callbacks in flight
 
-    /// For the end of a run, when no frames come any more. False when nobody is to hear of it; `nil` while somebody still hears of
-    /// something else.
+    /// Enters the last callback of a run, when no more frames come. Returns false if the receiver must not be told the
+    /// end, and `nil` while another thread is in a callback.
     mutating func enterLast(on thread: UInt) -> Bool? {
         switch phase {
         case .armed, .open, .failed:
@@ -200,7 +203,7 @@ struct DeliveryState<Frame: Sendable, Signal: DeliverySignal> {
 
     typealias Outcome = DeliveryOutcome
 
-    /// The callback has returned.
+    /// Reports that the callback has returned.
     @inline(__always)
     mutating func leave(_ outcome: Outcome) {
         caller = 0
@@ -218,11 +221,11 @@ struct DeliveryState<Frame: Sendable, Signal: DeliverySignal> {
 
     func isCaller(_ thread: UInt) -> Bool { caller == thread }
 
-    /// No callback is in flight, but for the caller's own.
+    /// Whether no callback is in flight, except on `thread` itself.
     func isQuiet(for thread: UInt) -> Bool { caller == 0 || caller == thread }
 }
 
-/// Why nobody may wait in the handler now.
+/// The reasons why no thread may wait in the handler at present.
 struct DeliveryHolds: OptionSet {
     let rawValue: Int
     static let paused = DeliveryHolds(rawValue: 1)
@@ -230,5 +233,5 @@ struct DeliveryHolds: OptionSet {
     static let stopping = DeliveryHolds(rawValue: 4)
 }
 
-/// What became of a callback.
+/// The outcome of a callback. `gone` means that the receiver no longer exists.
 enum DeliveryOutcome { case passed, ended, failed, gone }

@@ -3,8 +3,11 @@ import GStreamer
 import MediaGraphCore
 import MediaGraphDescription
 
-/// Files that elements and handlers read should be there, and those that they write in a folder that takes them. Both may come
-/// before the description runs, so that is a warning; nothing is opened. What runs next says so itself.
+/// Warns about input files that don't exist or aren't readable, and about output files in a folder that doesn't exist
+/// or isn't writable. Opens nothing.
+///
+/// A warning, not an error, because both may be created before the description runs. A run itself reports what is
+/// missing.
 package struct FileCheck: DescriptionCheck {
     package func problems(in element: DescribedElement) -> [Diagnostic] { problems(among: [element]) }
 
@@ -13,7 +16,7 @@ package struct FileCheck: DescriptionCheck {
             if use.path.isEmpty {
                 return use.diagnostic("\(use.user): the file name is empty; name a file", hint: nil, severity: .error)
             }
-            // Other checks'.
+            // Other checks report these.
             if HomeFolderCheck.folder(in: use.path) != nil || ShellValue.advice("", use.path) != nil
                 || StandardStreamCheck.namesStandardStream(use)
             {
@@ -51,10 +54,10 @@ package struct FileCheck: DescriptionCheck {
             if isDirectory.boolValue { return ("\"\(path)\" is a directory", "name a file in it") }
             return FileManager.default.isWritableFile(atPath: path) ? nil : ("no permission to write \"\(path)\"", nil)
         }
-        // A link may lead to a file that isn't there yet.
+        // A symbolic link may lead to a file that doesn't exist yet.
         let target = isPattern ? path : FileName.resolved(path)
         let folder = target.lastIndex(of: "/").map { String(target[...$0]) } ?? "."
-        // The number may stand in the folder's name.
+        // The folder's name may contain the number.
         if isPattern, folder.contains("%") { return nil }
         guard FileManager.default.fileExists(atPath: folder, isDirectory: &isDirectory), isDirectory.boolValue else {
             return ("the folder of \"\(path)\" doesn't exist", "mkdir -p \(folder)")
@@ -63,24 +66,25 @@ package struct FileCheck: DescriptionCheck {
             ? nil : ("no permission to create files in the folder of \"\(path)\"", nil)
     }
 
-    /// A file of nearly that name, or else the folder in which it was looked for.
+    /// A hint that names a file with a similar name, or else the folder that a relative path was resolved against.
     private static func hint(forMissing path: String) -> String? {
         if let near = nearest(to: path) { return "did you mean \"\(near)\"?" }
         return path.hasPrefix("/") ? nil : "looked for in \(FileManager.default.currentDirectoryPath)"
     }
 
-    /// The file beside it whose name is nearly the same.
+    /// Returns the path of a file in the same folder with a similar name; `nil` if there is none.
     package static func nearest(to path: String) -> String? {
-        // Foundation's own `deletingLastPathComponent` traps at a name of one character.
+        // Foundation's `deletingLastPathComponent` traps on a name of one character.
         let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.isEmpty ? "." : String(folder))) ?? []
-        // A folder may hold a million of them.
+        // Comparing names takes too long in a folder with a million files.
         guard names.count < 10_000 else { return nil }
         return NearestName.find(String(path.dropFirst(folder.count)), among: names).map { folder + $0 }
     }
 }
 
-/// `~` is a home folder only for a shell, and only at a word's beginning: `location=~/clip.mkv` reaches GStreamer as it is.
+/// Reports `~` at the beginning of a path. Only a shell expands it, and only at the beginning of a word:
+/// `location=~/clip.mkv` reaches GStreamer unchanged.
 struct HomeFolderCheck: DescriptionCheck {
     func problems(in element: DescribedElement) -> [Diagnostic] { problems(among: [element]) }
 
@@ -90,14 +94,14 @@ struct HomeFolderCheck: DescriptionCheck {
             let rest = use.path.dropFirst(folder.count)
             let home = ProcessInfo.processInfo.environment["HOME"] ?? NSHomeDirectory()
             let whole = folder == "~" ? "\(home)\(rest)" : "/home/\(folder.dropFirst())\(rest)"
-            let shell = folder == "~" ? ", or $HOME\(rest) in a shell's double quotes" : ""
+            let shell = folder == "~" ? ", or $HOME\(rest) in double quotes in a shell" : ""
             return use.diagnostic(
                 "GStreamer doesn't expand ~: there is no folder \"\(folder)\" here",
-                hint: "write the whole path: \(whole)\(shell)", severity: .error)
+                hint: "write the full path: \(whole)\(shell)", severity: .error)
         }
     }
 
-    /// `~` or `~user` at the beginning of a path, unless there is such a folder.
+    /// Returns `~` or `~user` at the beginning of a path; `nil` without it, or if a folder of that name exists.
     static func folder(in path: String) -> String? {
         guard path.hasPrefix("~"), let slash = path.firstIndex(of: "/") else { return nil }
         let folder = String(path[..<slash])
@@ -105,7 +109,8 @@ struct HomeFolderCheck: DescriptionCheck {
     }
 }
 
-/// `location=-` is a file of that name for GStreamer's elements; handlers take it for a standard stream.
+/// Warns about `location=-`, which GStreamer's elements take for a file called "-". For handlers it is a standard
+/// stream.
 struct StandardStreamCheck: DescriptionCheck {
     func problems(in element: DescribedElement) -> [Diagnostic] { problems(among: [element]) }
 
@@ -113,9 +118,9 @@ struct StandardStreamCheck: DescriptionCheck {
         elements.flatMap(FileUse.all).filter(Self.namesStandardStream).compactMap { use in
             use.access == .reads
                 ? use.diagnostic(
-                    "\(use.user) reads a file called \"-\"", hint: "for standard input write fdsrc", severity: .warning)
+                    "\(use.user) reads a file called \"-\"", hint: "use fdsrc for standard input", severity: .warning)
                 : use.diagnostic(
-                    "\(use.user) writes a file called \"-\"", hint: "for standard output write fdsink",
+                    "\(use.user) writes a file called \"-\"", hint: "use fdsink for standard output",
                     severity: .warning)
         }
     }

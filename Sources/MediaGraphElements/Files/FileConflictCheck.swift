@@ -2,10 +2,10 @@ import GStreamer
 import MediaGraphCore
 import MediaGraphDescription
 
-/// Nothing may write a file that the description reads, or writes elsewhere too: what is in it would be lost before it was read,
-/// or be mixed.
+/// Reports a file that is written while the description also reads it or writes it elsewhere. The writer would empty
+/// the file before it is read, or the two outputs would be mixed.
 struct FileConflictCheck: DescriptionCheck {
-    /// What the program uses beside the description.
+    /// Files that the program itself uses in addition to the description's.
     var others: [FileUse] = []
 
     func problems(in element: DescribedElement) -> [Diagnostic] { [] }
@@ -34,7 +34,7 @@ struct FileConflictCheck: DescriptionCheck {
 
     private static func diagnostic(_ use: FileUse, _ other: FileUse) -> Diagnostic? {
         let verbs: (FileUse.Access) -> String = { $0 == .reads ? "reads" : "writes" }
-        let who = other.user == use.user ? "another \(other.user)" : other.user
+        let otherUser = other.user == use.user ? "another \(other.user)" : other.user
         let alias = use.name == other.name ? "" : " as \(other.name)"
         let hint: String? =
             switch (use.access, other.access) {
@@ -44,12 +44,12 @@ struct FileConflictCheck: DescriptionCheck {
             case (.reads, _): nil
             }
         return use.diagnostic(
-            "\(use.user) \(verbs(use.access)) \(use.name), which \(who) \(verbs(other.access))\(alias)"
+            "\(use.user) \(verbs(use.access)) \(use.name), which \(otherUser) \(verbs(other.access))\(alias)"
                 + (use.access == other.access ? " too" : ""),
             hint: hint, severity: .error)
     }
 
-    /// The description's own file is read, too.
+    /// Reports writing to the file that the description was read from.
     private func ownText(_ elements: [DescribedElement], _ written: [(use: FileUse, name: FileName)]) -> [Diagnostic] {
         guard let path = elements.first?.range.file, path != "description", let text = FileName(path) else { return [] }
         return written.filter { $0.name.overlaps(text) }.compactMap { use, _ in

@@ -4,43 +4,46 @@ import MediaGraphCore
 import MediaGraphDescription
 import Synchronization
 
-/// A file that an element of a description, or a handler that it names, reads or writes.
+/// A file that an element of a description, or the element's handler, reads or writes.
 ///
-/// Handlers say so themselves (``HandlerOption/isInput``, ``HandlerOption/isOutput``). Stock elements don't: `location` and `uri`
-/// are files to read where an element has a source pad, and to write where data ends in it.
+/// Handlers declare their files (``HandlerOption/isInput``, ``HandlerOption/isOutput``). For stock elements the
+/// property's name and the pads decide: `location` is read by an element with a source pad and written by an element
+/// with sink pads only.
 package struct FileUse {
     package enum Access: Sendable { case reads, writes }
 
     package let access: Access
-    /// As messages name it.
+    /// The file's path, also if the description names it by a `file:` URI or a descriptor.
     package let path: String
     package let style: FileName.Style
-    /// What uses it, as messages call that: `filesink`, `rawdatapipe handler=y4m`.
+    /// What uses the file, as messages call it: `filesink`, `rawdatapipe handler=y4m`.
     package let user: String
-    /// Whether it is a descriptor that the process has anyhow, such as standard output: several writers go on where the others end.
+    /// Whether it is an open descriptor of the process, such as standard output. Several writers may share one, since
+    /// each continues where the others stopped.
     var isDescriptor = false
-    private let place: Place
+    private let origin: Origin
 
-    private enum Place {
+    /// Where the file is named, which is where a diagnostic points.
+    private enum Origin {
         case property(DescribedProperty)
         case option(DescribedProperty, name: String)
-        /// The value is the default of a property, or the element is a URI.
+        /// The path is a property's default, or the element is a URI.
         case element(DescribedElement, property: String?)
-        /// The program's own, such as its control file.
+        /// Outside the description, such as the program's control file.
         case outside
     }
 
-    /// A file that the program itself uses beside the description; `user` is its name in messages.
+    /// Creates a file that the program itself uses in addition to the description's. Messages call its user `user`.
     package init(_ access: Access, _ path: String, by user: String) {
         (self.access, self.path, self.user) = (access, path, user)
-        (style, place) = (.path, .outside)
+        (style, origin) = (.path, .outside)
     }
 
     private init(
-        access: Access, path: String, style: FileName.Style, user: String, isDescriptor: Bool = false, place: Place
+        access: Access, path: String, style: FileName.Style, user: String, isDescriptor: Bool = false, origin: Origin
     ) {
         (self.access, self.path, self.style, self.user) = (access, path, style, user)
-        (self.isDescriptor, self.place) = (isDescriptor, place)
+        (self.isDescriptor, self.origin) = (isDescriptor, origin)
     }
 
     /// The path in quotes, or the name of a standard stream.
@@ -52,12 +55,12 @@ package struct FileUse {
         }
     }
 
-    /// The property to set, where the text sets none.
-    var missingProperty: String? { if case .element(_, let property) = place { property } else { nil } }
+    /// The property that would set the path, if the description doesn't set it.
+    var missingProperty: String? { if case .element(_, let property) = origin { property } else { nil } }
 
-    /// `nil` for a file that the description doesn't name.
+    /// Returns a diagnostic that points at the file's origin; `nil` for a file outside the description.
     func diagnostic(_ message: String, hint: String?, severity: Diagnostic.Severity) -> Diagnostic? {
-        switch place {
+        switch origin {
         case .property(let property): property.diagnostic(message, hint: hint, severity: severity)
         case .option(let options, let name):
             options.diagnostic(message, hint: hint, severity: severity).narrowed(toOption: name)
@@ -68,19 +71,20 @@ package struct FileUse {
 }
 
 extension FileUse {
-    /// All that an element's properties and options name.
+    /// Returns the files named by the properties and options of an element and of the elements nested in its
+    /// properties.
     static func all(of element: DescribedElement) -> [FileUse] { ([element] + element.nested).flatMap(own) }
 
-    /// Without those of elements in values of its properties.
+    /// Returns the files of one element, without those of nested elements.
     private static func own(_ element: DescribedElement) -> [FileUse] {
         if let access = element.uriAccess { return [uri(element.factory, access, element)].compactMap(\.self) }
         return descriptors(element) + stock(element) + joined(element)
-            + HandlerPlace.all(of: element.factory).flatMap { handlers($0, element) }
+            + HandlerProperty.all(of: element.factory).flatMap { handlers($0, element) }
     }
 
     // MARK: Stock elements
 
-    /// Properties whose names say which way it goes.
+    /// Properties whose files are read or written, according to the property's name.
     private static let read: Set = ["uri", "suburi", "source-uri", "template"]
     private static let written: Set = [
         "dest-uri", "faststart-file", "init-location", "moov-recovery-file", "playlist-location",
@@ -107,11 +111,11 @@ extension FileUse {
             else { return nil }
             return FileUse(
                 access: access, path: path, style: info.name == "location" ? patterns[factory.name] ?? .path : .path,
-                user: element.label, place: given.map { .property($0) } ?? .element(element, property: info.name))
+                user: element.label, origin: given.map { .property($0) } ?? .element(element, property: info.name))
         }
     }
 
-    /// A factory's properties that may name files, looked up once.
+    /// Returns a factory's properties that may name files. Cached.
     private static func fileProperties(of factory: ElementFactoryInfo) -> [PropertyInfo] {
         if let known = knownProperties.withLock({ $0[factory.name] }) { return known }
         let found = factory.properties.filter { info in
@@ -124,7 +128,7 @@ extension FileUse {
 
     private static let knownProperties = Mutex<[String: [PropertyInfo]]>([:])
 
-    /// Elements whose file is named by a folder and a name in it.
+    /// Elements whose path consists of a folder property and a name property.
     private static let joinedProperties = [
         "curlfilesink": ("location", "file-name"), "dashsink": ("mpd-root-path", "mpd-filename"),
     ]
@@ -138,11 +142,12 @@ extension FileUse {
         return [
             FileUse(
                 access: .writes, path: folder.hasSuffix("/") ? folder + file : "\(folder)/\(file)", style: .path,
-                user: element.label, place: given.map { .property($0) } ?? .element(element, property: name))
+                user: element.label, origin: given.map { .property($0) } ?? .element(element, property: name))
         ]
     }
 
-    /// An encoder's first pass writes the file that its later passes read.
+    /// Returns the access to a multi-pass encoder's statistics file, which the first pass writes and the later passes
+    /// read.
     private static func passFile(_ element: DescribedElement) -> Access? {
         switch (element.property("multipass-mode") ?? element.property("pass"))?.value {
         case "first-pass", "pass1", "pass3", "17", "19": .writes
@@ -159,13 +164,13 @@ extension FileUse {
         return directions == [.sink] ? .writes : .reads
     }
 
-    /// `nil` for a URI of something else than a file.
+    /// Returns the path in a property's value; `nil` for a URI that isn't a file's.
     ///
-    /// - Parameter isURI: whether what isn't a file's URI is no file's name either.
+    /// - Parameter isURI: whether the property holds a URI, so that any value without `file:` isn't a path.
     private static func path(_ value: String, isURI: Bool) -> String? {
         if value.lowercased().hasPrefix("file:") {
             guard let url = URL(string: value) else { return value }
-            // On another computer, which is none of a file's.
+            // A file on another computer isn't checked.
             return ["", "localhost"].contains(url.host ?? "") ? url.path : nil
         }
         let scheme = value.firstRange(of: "://").map { value[..<$0.lowerBound] }
@@ -176,7 +181,7 @@ extension FileUse {
     private static func uri(_ text: String, _ access: Access, _ element: DescribedElement) -> FileUse? {
         guard let path = path(text, isURI: true) else { return nil }
         return FileUse(
-            access: access, path: path, style: .path, user: "the URI", place: .element(element, property: nil))
+            access: access, path: path, style: .path, user: "the URI", origin: .element(element, property: nil))
     }
 
     private static func descriptors(_ element: DescribedElement) -> [FileUse] {
@@ -192,13 +197,13 @@ extension FileUse {
         return [
             FileUse(
                 access: access, path: "/dev/fd/\(number)", style: .path, user: element.label, isDescriptor: true,
-                place: given.map { .property($0) } ?? .element(element, property: "fd"))
+                origin: given.map { .property($0) } ?? .element(element, property: "fd"))
         ]
     }
 
     // MARK: Handlers
 
-    private static func handlers(_ place: HandlerPlace, _ element: DescribedElement) -> [FileUse] {
+    private static func handlers(_ place: HandlerProperty, _ element: DescribedElement) -> [FileUse] {
         guard let name = element.property(place.handler)?.value, let options = element.property(place.options),
             let text = options.value
         else { return [] }
@@ -206,7 +211,7 @@ extension FileUse {
     }
 
     private static func handler(
-        _ name: String, _ options: String, of place: HandlerPlace, label: String, at textPlace: (String) -> Place
+        _ name: String, _ options: String, of place: HandlerProperty, label: String, origin: (String) -> Origin
     ) -> [FileUse] {
         guard let values = try? HandlerOptions(options, handler: name),
             let entry = HandlerRegistry.shared.handlers(place).first(where: { $0.name == name })
@@ -216,15 +221,16 @@ extension FileUse {
             let standard = option.isInput ? "/dev/fd/0" : "/dev/fd/1"
             return FileUse(
                 access: option.isInput ? .reads : .writes, path: path == "-" ? standard : path,
-                // An example shows it where a name stands for several files.
+                // The option's example contains a pattern if one name stands for several files.
                 style: option.example.contains("%") ? .numbered : .path,
-                user: "\(label) \(place.handler)=\(name)", isDescriptor: path == "-", place: textPlace(option.name))
+                user: "\(label) \(place.handler)=\(name)", isDescriptor: path == "-", origin: origin(option.name))
         }
     }
 
     // MARK: Running elements
 
-    /// All that a running element's properties and options name, with another value of one of them.
+    /// Returns the files that a running element's properties and options name. With `property`, as if it were set to
+    /// `value`.
     package static func all(of element: Element, setting property: String? = nil, to value: String = "") -> [FileUse] {
         guard let factory = element.factoryName.flatMap(ElementFactoryInfo.find) else { return [] }
         func text(_ name: String) -> String? { name == property ? value : try? element.propertyText(name) }
@@ -234,10 +240,10 @@ extension FileUse {
             else { return nil }
             return FileUse(
                 access: access, path: path, style: info.name == "location" ? patterns[factory.name] ?? .path : .path,
-                user: element.name, place: .outside)
+                user: element.name, origin: .outside)
         }
         return stock
-            + HandlerPlace.all(of: factory.name).flatMap { place in
+            + HandlerProperty.all(of: factory.name).flatMap { place in
                 handler(text(place.handler) ?? "", text(place.options) ?? "", of: place, label: element.name) { _ in
                     .outside
                 }
@@ -246,9 +252,9 @@ extension FileUse {
 }
 
 extension DescribedElement {
-    /// With its name, where it has one.
+    /// The factory's name, followed by the element's name if it has one.
     fileprivate var label: String { name.map { "\(factory) \"\($0)\"" } ?? factory }
 
-    /// What a URI in an element's place is for; `nil` for an element.
+    /// Whether a URI written in place of an element is read or written; `nil` for an element.
     fileprivate var uriAccess: FileUse.Access? { uriDirection.map { $0 == .sink ? .writes : .reads } }
 }

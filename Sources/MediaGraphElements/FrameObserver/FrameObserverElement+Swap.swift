@@ -3,9 +3,10 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// An observer's change while data flows, from Swift or by properties.
+/// Setting the observer from Swift or with properties, also while data flows.
 extension FrameObserverElement {
-    /// Gives the node an observer from Swift, or takes away what it has. The structure is taken over unless this throws.
+    /// Sets an observer from Swift, or removes the current one with `nil`. Takes ownership of the structure unless it
+    /// throws.
     func attach(_ abi: MGFrameObserver?) throws(MediaGraphError) {
         guard let abi else { return replace(with: nil) }
         try check(abi.edits != 0 ? .readWrite : .readOnly, of: loadName(abi.name))
@@ -34,11 +35,11 @@ extension FrameObserverElement {
         let set = settings.current.mode
         guard mode == set else {
             throw .invalidParameter(
-                .init("\(name)'s mode", expected: "\(mode.nick), for \(observer)", actual: set.nick))
+                .init("\(name)'s mode", expected: "\(mode.nick) for observer \(observer)", actual: set.nick))
         }
     }
 
-    /// Whether what flows now can be shown at all.
+    /// Throws if frames with the current caps can't be converted for an observer.
     private func checkFormat() throws(MediaGraphError) {
         guard isRunning, let current = currentCaps, !Self.takes(current) else { return }
         throw .unsupported(

@@ -5,14 +5,15 @@ import MediaGraphCore
 import MediaGraphDescription
 import Synchronization
 
-/// `frameobserver`: shows each frame to an observer at a place in the stream, in the format that it prefers, and lets it edit
-/// the frame where `mode=read-write`.
+/// `frameobserver`: shows each frame to an observer, in the observer's preferred format, and with `mode=read-write`
+/// lets the observer edit the frame.
 ///
-/// An in-place filter, not a bin with a tap or with converters: one element does both, pass-through where nothing is
-/// written, and the observer's preference may change between two frames without a negotiation of the stream.
+/// An in-place filter, not a bin with a tap or with converters. One element both shows and edits frames, and is in
+/// pass-through unless the observer edits. The observer may change its preference between two frames without the stream
+/// being renegotiated.
 final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits, @unchecked Sendable {
-    // `@unchecked Sendable`: settings and slot are behind locks; what is marked so belongs to the streaming thread, which
-    // holds GStreamer's stream lock, and to `start` and `stop`, while no data flows.
+    // `@unchecked Sendable`: settings and slot are behind locks. The properties marked so are used on the streaming
+    // thread, under GStreamer's stream lock, and in `start` and `stop`, while no data flows.
 
     static let defaultSettings = FrameObserverSettings()
     let settings = SettingsStore(defaultSettings)
@@ -20,7 +21,7 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
     private let statistics = NodeStatistics()
     let onError = Atomic<Int32>(FailurePolicy.stop.rawValue)
 
-    // The streaming thread's.
+    // Streaming thread.
     private var observer: ObserverHandle?
     private var caps: Caps?
     private var stream: StreamStart?
@@ -35,7 +36,7 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
         ElementDeclaration(
             factoryName: NodeName.frameObserver, typeName: "GstFrameObserver", longName: "Video frame observer",
             classification: "Filter/Analyzer/Video",
-            summary: "Shows each frame to an observer that looks at it or edits it, in the format it prefers",
+            summary: "Shows each frame to an observer, in its preferred format; the observer reads or edits the frame",
             author: NodeDefinition.author,
             padTemplates: [
                 PadTemplate("sink", .sink, caps: "video/x-raw(ANY)"),
@@ -43,27 +44,28 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
             ],
             properties: handlerProperties + [
                 .setting(
-                    "position", of: Self.self, \.position, "Where in the call the observer sits; told in its messages"),
+                    "position", of: Self.self, \.position,
+                    "Position of the observer in the call; reported in the element's messages"),
                 .setting("mode", of: Self.self, \.mode, "Whether the observer may write to the frames"),
                 .setting(
                     "on-error", of: Self.self, \.onError, changes: .always,
-                    "What becomes of a frame that can't be shown, or whose handler throws"),
+                    "What happens to a frame that can't be shown, or whose handler throws"),
                 NodeStatistics.property(of: Self.self) { $0.statistics },
             ],
             messages: [
                 MessageDeclaration(
-                    preferenceMessage, "The observer was asked for its preference",
+                    preferenceMessage, "The observer was asked for its preferred format",
                     fields: [
-                        ("position", "string", "the property's nick"),
+                        ("position", "string", "the value of the position property"),
                         ("format", "string", "the format's name in caps"),
-                        ("rotation-applied", "boolean", "frames are turned upright for it"),
-                        ("mirror-applied", "boolean", "frames are mirrored for it"),
+                        ("rotation-applied", "boolean", "frames are turned upright for the observer"),
+                        ("mirror-applied", "boolean", "frames are mirrored for the observer"),
                     ])
             ],
             abiVersion: NodeDefinition.abiVersion)
     }
 
-    override class var looksOnPassthrough: Bool { true }
+    override class var transformsOnPassthrough: Bool { true }
 
     private static let vtable = NodeVTable.make { vtable in
         vtable.set_observer = { element, observer, error in
@@ -112,7 +114,7 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
 
     // MARK: Negotiation
 
-    /// Everything that can be converted to what an observer prefers.
+    /// The caps that can be converted to an observer's preferred format.
     static let readableCaps = Caps.anyRawVideo.constant
 
     static func takes(_ caps: Caps) -> Bool { caps.areFrames(in: readableCaps) }
@@ -132,13 +134,13 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
     override func setCaps(_ caps: Caps) -> Bool {
         self.caps = caps
         stream = currentStream
-        // The preference stays: only the observer changes that.
+        // Keeps the preference, which only the observer changes.
         plan = nil
         return true
     }
 
-    /// Frames are shown as they are, whatever those behind want.
-    override func willAnswer(_ query: AllocationQuery) {
+    /// Hides downstream's demand for smaller frames: the observer sees the frames in full size.
+    override func willAnswerAllocation(_ query: AllocationQuery) {
         if slot.wanted != nil { Resolution.removeDemand(from: query) }
     }
 
@@ -146,9 +148,9 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
 
     override func beforeBuffer() { if slot.takeChange() { takeOver() } }
 
-    override func droppedLate() { statistics.countDrop() }
+    override func didDropLate() { statistics.countDrop() }
 
-    /// Another observer was set since the last frame, or the one that is there prefers something else.
+    /// Switches to an observer that was set since the last frame, or to the current observer's new preference.
     private func takeOver() {
         observer = slot.wanted
         observer?.discardOutdatedPreference()
@@ -211,7 +213,7 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
         }
         statistics.failed.wrappingAdd(1, ordering: .relaxed)
         Self.log.log(.warning, raw: instance.element, text)
-        // Once, not thirty times a second; `failed` counts them.
+        // Warns about the first of several equal errors, not thirty times a second; `failed` counts them all.
         if error != lastFailure { postWarning(.processing, text, debug: "on-error=\(policy.nick)") }
         lastFailure = error
         if policy == .pass {
@@ -231,7 +233,7 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
         let (orientation, mirror) = (tagged.orientation(of: buffer), Flip(of: buffer))
         let direction = plan.direction(orientation)
         guard !plan.isDirect(direction) else {
-            // What an editor had begun to write must not go on.
+            // Undoes what an observer wrote before it threw.
             let backup = observer.mode == .readWrite && policy == .pass ? plan.backup : nil
             return try show(buffer, plan.info, plan.caps, of: buffer, orientation, mirror, to: observer, backup)
         }
@@ -245,7 +247,7 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
         return verdict
     }
 
-    /// Shows one buffer, which is that of the stream or a copy of it.
+    /// Shows one buffer: the stream's own or a converted copy.
     @inline(__always)
     private func show(
         _ shown: BufferAccess, _ info: VideoInfo, _ caps: Caps, of buffer: BufferAccess,
@@ -268,8 +270,17 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
         statistics.handlerTime.wrappingAdd(monotonicNanoseconds() - began, ordering: .relaxed)
         guard let verdict else {
             throw .processingFailed(
-                .init("a frame", expected: "\(info.size) bytes that can be mapped", actual: "\(shown.size)"))
+                .init("frame", actual: "can't be mapped: needs \(info.size) bytes, the buffer has \(shown.size)"))
         }
         return verdict
     }
+}
+
+/// The properties of `frameobserver`.
+struct FrameObserverSettings: HandlerSettings {
+    var handler = ""
+    var options = ""
+    var position = FramePosition.postCapture
+    var mode = ObserverMode.readOnly
+    var onError = FailurePolicy.stop
 }

@@ -3,19 +3,19 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// An observer as a node holds it, whichever copy of the code it comes from.
+/// A node's observer, called through the C interface, since it may come from another copy of MediaGraph's code.
 ///
-/// `@unchecked Sendable`: the node calls it, and asks for its preference, under its stream lock, but for `registered`, which
-/// comes before; the rest is constant.
+/// `@unchecked Sendable`: the node calls the observer and asks for its preference under the stream lock. `registered`
+/// is called before that. Everything else is constant or atomic.
 final class ObserverHandle: @unchecked Sendable {
     private let abi: MGFrameObserver
     let name: String
     let mode: ObserverMode
-    /// What it answered when it was last asked; `nil` until then.
-    private var answer: FramePreference?
-    private let hasChanged = Atomic<Bool>(false)
+    /// The observer's preference, cached; `nil` if the observer must be asked.
+    private var cachedPreference: FramePreference?
+    private let isOutdated = Atomic<Bool>(false)
 
-    /// Takes the observer over.
+    /// Takes ownership of the observer.
     init(_ abi: MGFrameObserver) {
         self.abi = abi
         name = loadName(abi.name)
@@ -26,20 +26,22 @@ final class ObserverHandle: @unchecked Sendable {
 
     func registered(at node: ElementInstance) { abi.registered(abi.context, node.element) }
 
-    /// Returns the observer's preference, cached until `discardOutdatedPreference`. `isNew` says whether the observer was
-    /// asked now. Throws if the nodes don't carry the preferred format.
+    /// Returns the observer's preference, cached until `discardOutdatedPreference`. `isNew` says whether the observer
+    /// was asked now. Throws if the nodes don't carry the preferred format.
     func preference() throws(MediaGraphError) -> (FramePreference, isNew: Bool) {
-        if let answer { return (answer, false) }
+        if let cachedPreference { return (cachedPreference, false) }
         let new = try ask()
-        answer = new
+        cachedPreference = new
         return (new, true)
     }
 
     /// Marks the cached preference as outdated. Any thread.
-    func markPreferenceOutdated() { hasChanged.store(true, ordering: .releasing) }
+    func markPreferenceOutdated() { isOutdated.store(true, ordering: .releasing) }
 
     /// Discards the cached preference if it is marked as outdated.
-    func discardOutdatedPreference() { if hasChanged.exchange(false, ordering: .acquiring) { answer = nil } }
+    func discardOutdatedPreference() {
+        if isOutdated.exchange(false, ordering: .acquiring) { cachedPreference = nil }
+    }
 
     private func ask() throws(MediaGraphError) -> FramePreference {
         var preference = MGFramePreference()
@@ -47,7 +49,7 @@ final class ObserverHandle: @unchecked Sendable {
         let format = loadName(preference.format)
         guard let format = VideoFormat(rawValue: format) else {
             throw .unsupported(
-                .init("\(name)'s format", expected: "one of \(FrameCaps.formatNames)", actual: format))
+                .init("\(name)'s preferred format", expected: "one of \(FrameCaps.formatNames)", actual: format))
         }
         return FramePreference(
             format: format, appliesRotation: preference.applies_rotation != 0,

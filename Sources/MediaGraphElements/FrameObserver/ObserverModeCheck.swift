@@ -1,7 +1,7 @@
 import MediaGraphCore
 import MediaGraphDescription
 
-/// A frame observer's `mode=` must be that of its handler: the element doesn't start otherwise.
+/// Checks that the `mode=` of a `frameobserver` matches its handler. Otherwise the element doesn't start.
 struct ObserverModeCheck: DescriptionCheck {
     func problems(in element: DescribedElement) -> [Diagnostic] {
         guard element.factory == HandlerRegistry.Kind.observer.node, let handler = element.property("handler"),
@@ -9,7 +9,7 @@ struct ObserverModeCheck: DescriptionCheck {
             let edits = entry.edits
         else { return [] }
         let mode = element.property("mode")
-        // The value contains an undefined variable.
+        // A value with an undefined variable can't be checked.
         if let mode, mode.value == nil { return [] }
         let writes = mode.map {
             [ObserverMode.readWrite.nick, "\(ObserverMode.readWrite.rawValue)"].contains($0.value)

@@ -2,9 +2,10 @@ import CMediaGraphABI
 import GStreamer
 import MediaGraphCore
 
-/// A handler's change while data flows, from Swift or by properties.
+/// Setting the handler from Swift or with properties, also while data flows.
 extension PreprocessorElement {
-    /// Gives the node a handler from Swift, or takes away what it has. The structure is taken over unless this throws.
+    /// Sets a handler from Swift, or removes the current one with `nil`. Takes ownership of the structure unless it
+    /// throws.
     func attach(_ abi: MGVideoProcessor?) throws(MediaGraphError) {
         guard let abi else { return replace(with: nil) }
         let formats = formatList(loadName(abi.formats))
@@ -28,7 +29,8 @@ extension PreprocessorElement {
         if property != "handler", property != "options" { slot.markChanged() }
     }
 
-    /// Whether a handler needs other caps than there are; throws when the two sides of the node can't agree on any.
+    /// Returns whether a handler needs other caps than the current ones. Throws if upstream and downstream have no
+    /// format in common that the handler supports.
     private func checkFormats(_ formats: [VideoFormat], of handler: String) throws(MediaGraphError) -> Bool {
         guard isRunning, let current = currentCaps else { return false }
         let taken = FrameCaps.of(formats: formats)

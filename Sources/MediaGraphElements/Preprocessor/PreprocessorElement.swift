@@ -5,34 +5,35 @@ import MediaGraphCore
 import MediaGraphDescription
 import Synchronization
 
-/// `preprocessor`: calls a handler once for each frame, in place, before the frame goes out.
+/// `preprocessor`: calls a handler once per frame, which edits the frame in place.
 ///
-/// An in-place filter, not appsink → application → appsrc: that hop deadlocks in preroll, adds a thread and a queue, and
-/// loses allocation and latency queries. Without a handler it is a pass-through that touches no byte.
+/// An in-place filter, not appsink → application → appsrc: that detour deadlocks in preroll, adds a thread and a queue,
+/// and loses allocation and latency queries. Without a handler, the element is in pass-through and touches no byte.
 final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked Sendable {
-    // `@unchecked Sendable`: settings and slot are behind locks; what is marked so belongs to the streaming thread, which
-    // holds GStreamer's stream lock, and to `start` and `stop`, while no data flows.
+    // `@unchecked Sendable`: settings and slot are behind locks. The properties marked so are used on the streaming
+    // thread, under GStreamer's stream lock, and in `start` and `stop`, while no data flows.
 
     static let defaultSettings = PreprocessorSettings()
     let settings = SettingsStore(defaultSettings)
     let slot = HandlerSlot<ProcessorHandle>()
     let statistics = NodeStatistics()
 
-    // The streaming thread's.
+    // Streaming thread.
     private var handler: ProcessorHandle?
     private var policy = PreprocessorSettings.FramePolicy()
     private var stream: Stream?
     private var lastFailure: MediaGraphError?
-    /// Frames since a handler came that can't take them.
+    /// The number of frames since a handler was set that doesn't support their format; 0 if no handler waits.
     private var framesWaited = 0
-    /// So many are no longer those that were under way when it came.
-    private static let patience = 30
+    /// The number of waited frames after which a warning is posted. More than may have been in flight when the handler
+    /// was set.
+    private static let warningThreshold = 30
 
-    /// A class, so that a frame takes a reference and not a copy of 400 bytes.
+    /// A class, so that each frame copies a reference, not 400 bytes.
     private final class Stream {
         let info: VideoInfo
         let caps: Caps
-        /// Each frame as it came in, for `on-error=pass`.
+        /// Keeps a copy of the incoming frame, for `on-error=pass`.
         lazy var backup = FrameBackup(info)
         init(_ info: VideoInfo, _ caps: Caps) {
             self.info = info
@@ -46,7 +47,7 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
         ElementDeclaration(
             factoryName: NodeName.preprocessor, typeName: "GstPreprocessor", longName: "Video pre-processor",
             classification: "Filter/Effect/Video",
-            summary: "Hands each frame to a handler that edits it in place before it goes out",
+            summary: "Passes each frame to a handler that edits it in place",
             author: NodeDefinition.author,
             padTemplates: [
                 PadTemplate("sink", .sink, caps: "video/x-raw(ANY)"),
@@ -55,14 +56,14 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
             properties: handlerProperties + [
                 .setting(
                     "on-error", of: Self.self, \.onError, changes: .always,
-                    "What becomes of a frame whose handler throws"),
+                    "What happens to a frame whose handler throws"),
                 .setting(
                     "max-time", of: Self.self, \.maxTime, changes: .always,
                     "Maximum nanoseconds per frame for the handler; a frame that takes longer is counted as late and reported as a QoS message. 0: no limit"
                 ),
                 .setting(
                     "on-late", of: Self.self, \.onLate, changes: .always,
-                    "What becomes of a frame whose handler took longer than max-time"),
+                    "What happens to a frame whose handler took longer than max-time"),
                 NodeStatistics.property(of: Self.self) { $0.statistics },
             ],
             abiVersion: NodeDefinition.abiVersion)
@@ -106,14 +107,15 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
     // MARK: Negotiation
 
     override func transformCaps(_ caps: Caps) -> Caps {
-        // In place, so both sides have the same caps; a handler needs memory that it can read, in a format it knows.
+        // An in-place filter has the same caps on both pads. A handler needs memory that the CPU can map, in a format
+        // that the handler supports.
         guard let wanted = slot.wanted else { return caps }
         return caps.intersection(wanted.caps)
     }
 
     override func accepts(_ caps: Caps) -> Bool {
         guard let wanted = slot.wanted else { return true }
-        // Until upstream has changed to what a new handler takes, the old one goes on.
+        // The old handler stays active until upstream has switched to a format of the new handler.
         if wanted.takes(caps) || handler?.takes(caps) == true { return true }
         postError(
             .notNegotiated, "\(name): handler \(wanted.name) doesn't support the incoming format",
@@ -122,15 +124,15 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
     }
 
     override func setCaps(_ caps: Caps) -> Bool {
-        // Without a handler too: one may come at any time.
+        // Also without a handler: one may be set at any time.
         stream = VideoInfo(caps).map { Stream($0, caps) }
         slot.markChanged()
         Self.log.log(.debug, raw: instance.element, "format \(caps)")
         return stream != nil || handler == nil
     }
 
-    /// Frames are shown as they are, whatever those behind want.
-    override func willAnswer(_ query: AllocationQuery) {
+    /// Hides downstream's demand for smaller frames: the handler gets the frames in full size.
+    override func willAnswerAllocation(_ query: AllocationQuery) {
         if slot.wanted != nil { Resolution.removeDemand(from: query) }
     }
 
@@ -142,13 +144,13 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
         if handler == nil { statistics.countFrame() }
     }
 
-    override func droppedLate() {
-        // It was counted as passed.
+    override func didDropLate() {
+        // In pass-through, `beforeBuffer` has already counted the frame.
         if handler == nil { statistics.frames.wrappingSubtract(1, ordering: .relaxed) }
         statistics.countDrop()
     }
 
-    /// Something was set since the last frame.
+    /// Applies the settings and the handler that were set since the last frame.
     private func takeOver() {
         policy = settings.current.framePolicy
         let wanted = slot.wanted
@@ -156,7 +158,7 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
         if let wanted {
             guard let stream, wanted.takes(stream.caps) else {
                 framesWaited = max(framesWaited, 1)
-                Self.log.log(.info, raw: instance.element, "handler \(wanted.name) waits for a format that it takes")
+                Self.log.log(.info, raw: instance.element, "handler \(wanted.name) waits for a format that it supports")
                 return
             }
         }
@@ -168,13 +170,14 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
         )
     }
 
-    /// Upstream said that it could give what a new handler takes, and doesn't.
+    /// Counts the frames that a new handler waits for a format that upstream offered, and posts a warning if it waits
+    /// too long.
     private func countWaiting() {
         framesWaited += 1
-        guard framesWaited == Self.patience, let wanted = slot.wanted, let stream else { return }
+        guard framesWaited == Self.warningThreshold, let wanted = slot.wanted, let stream else { return }
         postWarning(
             .notNegotiated,
-            "\(name): handler \(wanted.name) isn't active yet: upstream hasn't switched to a format that it takes; put videoconvert before \(name)",
+            "\(name): handler \(wanted.name) isn't active yet: upstream hasn't switched to a format that the handler supports; put videoconvert before \(name)",
             debug: "upstream gives \(stream.caps); the handler takes \(wanted.caps)")
     }
 
@@ -190,7 +193,7 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
             guard let verdict else {
                 postError(
                     .wrongFormat, "\(name): a frame can't be mapped",
-                    debug: "caps \(stream.caps) need \(stream.info.size) bytes, the buffer has \(buffer.size)")
+                    debug: "\(stream.caps) needs \(stream.info.size) bytes, the buffer has \(buffer.size)")
                 return .error
             }
             return finish(buffer, verdict, after: elapsed, handler)
@@ -258,7 +261,7 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
         }
         statistics.failed.wrappingAdd(1, ordering: .relaxed)
         Self.log.log(.warning, raw: instance.element, text)
-        // Once, not thirty times a second; `failed` counts them.
+        // Warns about the first of several equal errors, not thirty times a second; `failed` counts them all.
         if error != lastFailure { postWarning(.processing, text, debug: "on-error=\(policy.onError.nick)") }
         lastFailure = error
         if policy.onError == .pass {
@@ -271,7 +274,7 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
 }
 
 extension PreprocessorElement: NodeTraits {
-    /// The formats of the handler; what the node carries for a handler that takes all.
+    /// The caps of the handler's formats, or of all formats that nodes carry if the handler supports any format.
     static func caps(of element: ParsedElement, _ direction: Pad.Direction) -> Caps? {
         handler(of: element).map { FrameCaps.of(formats: $0.formats) }
     }

@@ -1,32 +1,40 @@
 import GStreamer
 
-/// What becomes of a frame whose handler throws.
+/// What happens to a frame whose handler throws.
 public enum FailurePolicy: Int32, PropertyEnum {
-    case stop, pass, drop
+    /// The graph ends with the handler's error.
+    case stop
+    /// The frame continues unedited. The node keeps a copy of each frame for this.
+    case pass
+    /// The frame is dropped.
+    case drop
 
     /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphFailurePolicy"
-    /// What the value means, for `inspect`.
+    /// The value's description, as `inspect` prints it.
     public var blurb: String {
         switch self {
         case .stop: "The graph ends with the handler's error"
-        case .pass: "The frame goes on as it came in: one copy a frame is kept for that"
-        case .drop: "The frame goes no further"
+        case .pass: "The frame continues unedited; the node keeps a copy of each frame for this"
+        case .drop: "The frame is dropped"
         }
     }
 }
 
-/// What becomes of a frame whose handler took longer than `max-time`.
+/// What happens to a frame whose handler took longer than `max-time`.
 public enum LatePolicy: Int32, PropertyEnum {
-    case pass, drop
+    /// The frame continues, late.
+    case pass
+    /// The frame is dropped.
+    case drop
 
     /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphLatePolicy"
-    /// What the value means, for `inspect`.
+    /// The value's description, as `inspect` prints it.
     public var blurb: String {
         switch self {
-        case .pass: "The frame goes on, late"
-        case .drop: "The frame goes no further"
+        case .pass: "The frame continues, late"
+        case .drop: "The frame is dropped"
         }
     }
 }
@@ -36,11 +44,11 @@ struct PreprocessorSettings: HandlerSettings {
     var handler = ""
     var options = ""
     var onError = FailurePolicy.stop
-    /// Nanoseconds; 0: any.
+    /// In nanoseconds; 0 for no limit.
     var maxTime: UInt64 = 0
     var onLate = LatePolicy.pass
 
-    /// What each frame is treated by: no strings, so that the streaming thread keeps a copy for nothing.
+    /// The settings that apply to each frame. Contains no strings, so that the streaming thread copies them at no cost.
     struct FramePolicy: Sendable {
         var onError = FailurePolicy.stop
         var maxTime = UInt64.max

@@ -2,18 +2,18 @@ import CMediaGraphABI
 import GStreamer
 import MediaGraphCore
 
-/// A pre-processor's handler as a node holds it, whichever copy of the code it comes from.
+/// A pre-processor's handler, called through the C interface, since it may come from another copy of MediaGraph's code.
 ///
-/// `@unchecked Sendable`: `process` is called by the one thread that holds the node's stream lock; the rest is constant.
+/// `@unchecked Sendable`: `process` is called under the node's stream lock. Everything else is constant.
 final class ProcessorHandle: @unchecked Sendable {
     private let abi: MGVideoProcessor
     let name: String
-    /// Empty: all.
+    /// The formats that the handler supports; empty if it supports all.
     let formats: [VideoFormat]
-    /// The same as caps.
+    /// `formats` as caps.
     let caps: Caps
 
-    /// Takes the handler over.
+    /// Takes ownership of the handler.
     init(_ abi: MGVideoProcessor) {
         self.abi = abi
         name = loadName(abi.name)
@@ -25,7 +25,7 @@ final class ProcessorHandle: @unchecked Sendable {
 
     deinit { abi.destroy(abi.context) }
 
-    /// Runs the handler; a failure comes back as its error.
+    /// Runs the handler on one frame. Throws the handler's error.
     @inline(__always)
     func process(_ frame: UnsafePointer<MGVideoFrame>) throws(MediaGraphError) -> Verdict {
         try Verdict { abi.process(abi.context, frame, $0) }

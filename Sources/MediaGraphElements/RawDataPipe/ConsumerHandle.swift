@@ -2,18 +2,19 @@ import CMediaGraphABI
 import GStreamer
 import MediaGraphCore
 
-/// A pipe's handler as the pipe holds it, whichever copy of the code it comes from.
+/// A pipe's handler or delegate, called through the C interface, since it may come from another copy of MediaGraph's
+/// code.
 ///
-/// `@unchecked Sendable`: the pipe calls it from one thread at a time, in stream order; the rest is constant.
+/// `@unchecked Sendable`: the pipe calls it from one thread at a time, in stream order. Everything else is constant.
 final class ConsumerHandle: @unchecked Sendable {
     private let abi: MGVideoConsumer
     let name: String
-    /// Empty: all.
+    /// The formats that the handler supports; empty if it supports all.
     let formats: [VideoFormat]
-    /// What it needs; `nil` when it takes either.
+    /// The memory mode that the handler needs; `nil` if it supports both.
     let memoryMode: MemoryMode?
 
-    /// Takes the handler over.
+    /// Takes ownership of the handler.
     init(_ abi: MGVideoConsumer) {
         self.abi = abi
         name = loadName(abi.name)
@@ -23,30 +24,30 @@ final class ConsumerHandle: @unchecked Sendable {
 
     deinit { abi.destroy(abi.context) }
 
-    /// It has a queue of its own and needs no thread of the pipe's.
+    /// Whether the handler has its own queue and needs no delivery thread.
     var queues: Bool { abi.queues != 0 }
 
     func start(_ policy: OverflowPolicy, maxFrames: Int) {
         abi.start(abi.context, policy.rawValue, Int32(clamping: maxFrames))
     }
 
-    /// Any thread.
+    /// Makes a call that waits in the handler return, and keeps calls from waiting until `resume`. Any thread.
     func interrupt() { abi.interrupt(abi.context) }
 
-    /// Any thread.
+    /// Lets calls wait in the handler again. Any thread.
     func resume() { abi.resume(abi.context) }
 
-    /// What a delegate is told apart by; `nil` for a handler.
+    /// Identifies a delegate; `nil` for a handler.
     var identity: UnsafeRawPointer? { abi.identity }
 
-    /// False for a delegate that was held weakly and is no more. Any thread.
+    /// Whether the receiver still exists. False for a weakly held delegate that was deallocated. Any thread.
     var isAlive: Bool { abi.is_alive.map { $0(abi.context) != 0 } ?? true }
 
     enum Answer {
         case passed
-        /// It queues by itself, and a frame was lost.
+        /// The handler has its own queue and dropped a frame.
         case lost
-        /// It is no more.
+        /// The delegate no longer exists.
         case gone
     }
 
@@ -70,7 +71,7 @@ final class ConsumerHandle: @unchecked Sendable {
 }
 
 extension ConsumerHandle {
-    /// What is to be told of a stream that has ended.
+    /// The handler's remark about a stream that has ended, which is posted as a warning; `nil` if it has none.
     var remark: String? {
         guard let text = abi.remark?(abi.context) else { return nil }
         defer { g_free(text) }

@@ -1,25 +1,25 @@
 import GStreamer
 import MediaGraphCore
 
-/// How frames of one caps become what a pipe delivers: as they are, or converted.
+/// Converts frames with given caps to the form that a pipe delivers, or passes them through.
 ///
-/// Belongs to the one thread that delivers; made anew when the caps change.
+/// Used on the thread that delivers. A new plan is made when the caps change.
 package final class FramePlan {
-    /// The caps of what comes in, compared by identity for each frame.
+    /// The caps of the incoming frames, compared by identity for each frame.
     let inputCaps: Caps
-    /// What is delivered.
+    /// The format of the delivered frames.
     package let output: VideoInfo
     package let outputCaps: Caps
     private let converter: VideoConverter?
     private let turner: FrameTurner?
 
-    /// `taken` are the formats that the receiver takes; empty: all.
-    init(_ caps: Caps, _ setup: Subscription.Setup, taken: [VideoFormat] = []) throws(MediaGraphError) {
+    /// `supported` are the formats that the receiver supports; empty for all.
+    init(_ caps: Caps, _ setup: Subscription.Setup, supported: [VideoFormat] = []) throws(MediaGraphError) {
         guard let input = VideoInfo(caps), !input.isFieldPerBuffer else {
             throw .unsupported(
                 .init("the stream", expected: "raw video, progressive or interleaved", actual: "\(caps)"))
         }
-        let format = Self.format(setup.format, for: input, taken)
+        let format = Self.format(setup.format, for: input, supported)
         let resolution = setup.resolution
         inputCaps = caps
         turner =
@@ -34,45 +34,49 @@ package final class FramePlan {
             return
         }
         if isScaled, input.isInterlaced {
-            // Lines of two moments would be blended into one picture.
+            // Scaling would blend lines of two fields, captured at two moments.
             throw .unsupported(
                 .init(
                     "resolution=\(resolution.text)", expected: "progressive video (put deinterlace before the pipe)",
                     actual: "\(caps)"))
         }
         guard let output = input.converted(to: format, size: size, squarePixels: resolution != .native) else {
-            throw .unsupported(.init("the stream's size", actual: "\(caps)"))
+            throw .unsupported(
+                .init(
+                    "conversion to \(format.gstreamerName), \(size.width)x\(size.height)",
+                    actual: "isn't possible from \(caps)"))
         }
         self.output = output
         outputCaps = output.caps
         guard let converter = VideoConverter(from: input, to: output) else {
-            throw .unsupported(
-                .init("conversion", expected: "\(output.caps)", actual: "\(caps)"))
+            throw .unsupported(.init("conversion to \(output.caps)", actual: "isn't possible from \(caps)"))
         }
         self.converter = converter
     }
 
-    /// Frames in their own format, at most `resolution` high.
+    /// Creates a plan that keeps the frames' format and scales them to at most `resolution`.
     package convenience init(_ caps: Caps, _ resolution: Resolution) throws(MediaGraphError) {
         try self.init(caps, Subscription.Setup(resolution: resolution))
     }
 
-    /// What frames of `input` become. Without alpha A420 would be a promise that nothing keeps: they are I420 then, unless
-    /// the receiver takes nothing else.
-    private static func format(_ wanted: VideoFormat?, for input: VideoInfo, _ taken: [VideoFormat]) -> VideoFormat {
+    /// Returns the delivered format. Input without alpha is delivered as I420 instead of A420, if the receiver supports
+    /// I420: an A420 frame would promise alpha that the stream doesn't have.
+    private static func format(
+        _ wanted: VideoFormat?, for input: VideoInfo, _ supported: [VideoFormat]
+    ) -> VideoFormat {
         switch wanted {
-        case .a420 where !input.hasAlpha && (taken.isEmpty || taken.contains(.i420)): return .i420
+        case .a420 where !input.hasAlpha && (supported.isEmpty || supported.contains(.i420)): return .i420
         case let wanted?: return wanted
         case nil:
-            if let own = input.format, taken.isEmpty || taken.contains(own) { return own }
-            return taken.first ?? .i420
+            if let own = input.format, supported.isEmpty || supported.contains(own) { return own }
+            return supported.first ?? .i420
         }
     }
 
-    /// Whether the stream's own buffer is what is delivered.
+    /// Whether the stream's own buffer is delivered.
     var isPassthrough: Bool { converter == nil && turner == nil }
 
-    /// What is delivered of a frame: converted first, turned after.
+    /// Prepares a frame for delivery: converts it first, then turns it.
     package func apply(
         to buffer: BufferAccess, _ orientation: VideoOrientation, _ mirror: Flip
     ) throws(MediaGraphError) -> PreparedFrame {
@@ -86,8 +90,9 @@ package final class FramePlan {
         guard let converter else { return buffer.retained }
         guard let converted = converter.convert(buffer) else {
             throw .allocationFailed(
-                .init("a frame", expected: "\(converter.input.size) bytes that can be mapped", actual: "\(buffer.size)")
-            )
+                .init(
+                    "frame",
+                    actual: "can't be converted: needs \(converter.input.size) bytes, the buffer has \(buffer.size)"))
         }
         return converted
     }

@@ -3,21 +3,22 @@ import MediaGraphCore
 
 /// Turns frames upright and mirrors them, with GStreamer's `videoflip`.
 ///
-/// Belongs to the one thread that delivers.
+/// Used on the thread that delivers.
 final class FrameTurner {
     private let filter: BufferFilter
     private let rotates: Bool
     private let mirrors: Bool
     private var direction = ""
+    /// The last output caps, parsed.
     private var known: (caps: Caps, info: VideoInfo)?
 
-    /// Throws `unsupported` where videoflip isn't there, or can't do `format`.
+    /// Throws `unsupported` if videoflip isn't installed or doesn't support `format`.
     init(_ format: VideoFormat, rotates: Bool, mirrors: Bool) throws(MediaGraphError) {
         self.rotates = rotates
         self.mirrors = mirrors
         do { filter = try BufferFilter("videoflip") } catch { throw .turning(error) }
-        let taken = filter.element.staticPad("sink")?.queryCaps()
-        guard taken?.canIntersect(FrameCaps.of(formats: [format])) == true else {
+        let accepted = filter.element.staticPad("sink")?.queryCaps()
+        guard accepted?.canIntersect(FrameCaps.of(formats: [format])) == true else {
             throw .unsupported(
                 .init(
                     rotates ? "apply-rotation" : "apply-mirror", expected: "a format that can be turned, such as I420",
@@ -25,15 +26,16 @@ final class FrameTurner {
         }
     }
 
-    /// What is to be done to a frame that lies so: first it is turned, then mirrored left to right. A mirrored frame that
-    /// isn't turned here is flipped so that it is mirrored once somebody has turned it.
+    /// Returns how videoflip changes a frame with this orientation: it turns the frame upright, then mirrors it left to
+    /// right. Without `rotates`, it flips the frame such that the frame is mirrored left to right once it has been
+    /// turned upright later.
     static func change(_ orientation: VideoOrientation, rotates: Bool, mirrors: Bool) -> VideoOrientation {
         guard mirrors else { return rotates ? orientation : .upright }
         let mirrored = orientation.followed(by: VideoOrientation(isFlipped: true))
         return rotates ? mirrored : mirrored.followed(by: orientation.inverse)
     }
 
-    /// The frame as it is to be delivered.
+    /// Turns and mirrors a frame.
     func apply(_ frame: consuming PreparedFrame) throws(MediaGraphError) -> PreparedFrame {
         let orientation = rotates ? VideoOrientation.upright : frame.orientation
         let mirror = rotates ? frame.mirror.turned(by: frame.orientation) : frame.mirror
@@ -57,21 +59,25 @@ final class FrameTurner {
     }
 
     private func output() throws(MediaGraphError) -> (Caps, VideoInfo) {
-        guard let caps = filter.outputCaps else { throw .internalError(.init("videoflip", actual: "no caps")) }
+        guard let caps = filter.outputCaps else {
+            throw .internalError(.init("videoflip", actual: "has no output caps"))
+        }
         if let known, known.caps === caps { return known }
-        guard let info = VideoInfo(caps) else { throw .internalError(.init("videoflip", actual: "\(caps)")) }
+        guard let info = VideoInfo(caps) else {
+            throw .internalError(.init("videoflip", actual: "has unreadable output caps \(caps)"))
+        }
         known = (caps, info)
         return (caps, info)
     }
 }
 
-/// A frame on its way from the stream to its receiver, after conversion.
+/// A converted frame, ready to be delivered.
 package struct PreparedFrame: ~Copyable {
     package let buffer: Buffer
     let info: VideoInfo
     let caps: Caps
     let orientation: VideoOrientation
-    /// What the mirror mode asks to flip in it.
+    /// The flip that the mirror mode asks for.
     let mirror: Flip
 }
 

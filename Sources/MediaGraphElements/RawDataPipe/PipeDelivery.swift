@@ -3,37 +3,38 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// Hands what a pipe's appsink receives to the pipe's subscriptions: its handler, and any number of delegates.
+/// Passes the samples of a pipe's appsink to the pipe's subscriptions: its handler and any number of delegates.
 ///
-/// The appsink holds it, so it outlives the element where it must; it posts through a weak reference.
+/// The appsink holds a reference, so the delivery may outlive the element. It posts messages through a weak reference
+/// to the element.
 ///
-/// `@unchecked Sendable`: the run is behind a lock; `receivers`, `only`, `seen` and `isOn` belong to the streaming thread, or to the
-/// change of state while no data flows.
+/// `@unchecked Sendable`: the run is behind a lock. `receivers`, `only`, `seen` and `isOn` are used on the streaming
+/// thread, and in state changes while no data flows.
 final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     private struct Run {
         enum Phase {
             case stopped
-            /// READY→PAUSED has been, and nothing has come: whether upstream is live can't be asked yet.
+            /// After READY→PAUSED, before data: whether upstream is live can't be queried yet.
             case armed
-            /// Data flows; the policy holds for the run.
+            /// Data flows. The policy applies to the whole run.
             case flowing(OverflowPolicy, isLive: Bool)
         }
 
         var phase = Phase.stopped
         var settings = PipeSettings()
-        /// `nil`: as the stream is.
+        /// The delivered format; `nil` to keep the stream's format.
         var format: VideoFormat?
-        /// Which stream it is that comes in.
+        /// The incoming stream.
         var stream: StreamStart?
-        /// What its tags say.
+        /// The orientation in the stream's tags.
         var tagged = TaggedOrientation()
         var subscriptions: [Subscription] = []
-        /// The handler's among them: made for each run.
+        /// The handler's subscription, which is one of `subscriptions`. Made for each run.
         var handler: Subscription?
-        /// What of the stream's height is enough for all of them.
+        /// The height that is enough for all subscriptions.
         var demand = Resolution.native
 
-        /// True when it has changed. Where nobody receives it is as the property says.
+        /// Recomputes `demand`. Returns whether it changed. Without subscriptions, the `resolution` property counts.
         mutating func updateDemand() -> Bool {
             let before = demand
             let wanted = subscriptions.map { $0.resolution ?? settings.resolution }
@@ -54,17 +55,17 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     let owner: WeakElement
     let status: PipeStatus
     let appSink: AppSink
-    /// Whether the appsink's `sync` is the pipe's to set.
+    /// Whether the pipe sets the appsink's `sync` property.
     private let setsSynchronization: Bool
     private let run = Mutex(Run())
-    /// Counts changes of the subscriptions: the streaming thread looks at a number, not at a lock.
+    /// Counts changes of subscriptions and holds. The streaming thread compares this number instead of taking a lock.
     private let generation = Atomic<Int>(0)
-    /// Why nobody may wait in a handler now.
+    /// The reasons why no thread may wait in a handler at present.
     private let holds = BlockingMonitor<DeliveryHolds>([])
 
-    // The streaming thread's own.
+    // Streaming thread.
     private var receivers: [Subscription] = []
-    /// The receiver, where there is one: reached without counting references for each frame.
+    /// The receiver, if there is exactly one. Reached without reference counting for each frame.
     private var only: Unmanaged<Subscription>?
     private var seen = -1
     private var isOn = false
@@ -78,9 +79,9 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
 
     // MARK: Subscribing, from any thread
 
-    /// Takes the delegate over, unless it throws.
+    /// Subscribes a delegate. Takes ownership of the structure unless it throws.
     func subscribe(_ delegate: MGVideoConsumer, resolution: Resolution) throws(MediaGraphError) {
-        // One that is gone may have a thread, and have been told that the stream is on.
+        // A delegate that no longer exists may still have a delivery thread, and hold the pipe's status.
         for gone in subscriptions where !gone.consumer.isAlive {
             lost(gone)
             gone.cancel()
@@ -101,27 +102,25 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
             return true
         }
         guard isNew else {
-            throw .alreadyInUse(
-                .init(
-                    owner.name, expected: "a delegate that isn't subscribed yet",
-                    actual: "\(loadName(delegate.name)) again"))
+            throw .alreadyInUse(.init(owner.name, actual: "\(loadName(delegate.name)) is already subscribed"))
         }
         receiversChanged()
     }
 
-    /// When it returns no callback is in flight and none will come; from inside a callback it returns at once.
+    /// Ends a delegate's subscription. Blocks until no callback is in flight, except when called from a callback. No
+    /// callback follows.
     func unsubscribe(_ identity: UnsafeRawPointer) throws(MediaGraphError) {
         let found = run.withLock { run in
             run.subscriptions.firstIndex { $0.consumer.identity == identity }.map { run.subscriptions.remove(at: $0) }
         }
         guard let found else {
-            throw .wrongUsage(.init(owner.name, expected: "a delegate that is subscribed", actual: "one that isn't"))
+            throw .wrongUsage(.init(owner.name, actual: "the delegate isn't subscribed"))
         }
         receiversChanged()
         found.cancel()
     }
 
-    /// A delegate that was held weakly is gone: as if it had unsubscribed.
+    /// Removes the subscription of a weakly held delegate that no longer exists, and posts a warning.
     func lost(_ subscription: Subscription) {
         let wasThere = run.withLock { run in
             let count = run.subscriptions.count
@@ -131,26 +130,27 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         guard wasThere else { return }
         receiversChanged()
         owner.element?.postWarning(
-            .settings, "\(owner.name): \(subscription.consumer.name) is gone and counts as unsubscribed",
-            debug: "a pipe holds its delegates weakly: keep them, or unsubscribe them")
+            .settings, "\(owner.name): \(subscription.consumer.name) was deallocated and is no longer subscribed",
+            debug: "a pipe holds its delegates weakly: keep a reference to them, or unsubscribe them")
     }
 
+    /// Makes the streaming thread read the subscriptions again, and tells upstream if the demand changed.
     private func receiversChanged() {
         generation.add(1, ordering: .releasing)
-        let isOther = run.withLock { run in
+        let hasNewDemand = run.withLock { run in
             guard case .stopped = run.phase else { return run.updateDemand() }
             return false
         }
-        if isOther { tellDemand() }
+        if hasNewDemand { announceDemand() }
     }
 
-    /// What of the stream's height is enough.
+    /// The height that is enough for all subscriptions.
     var demand: Resolution { run.withLock { $0.demand } }
 
-    /// Whether a run is going on.
+    /// Whether a run is in progress.
     var isRunning: Bool { run.withLock { if case .stopped = $0.phase { false } else { true } } }
 
-    /// The element is gone: subscriptions hold the delivery, which holds them.
+    /// Breaks the reference cycles with the subscriptions and the appsink. Called when the element is finalized.
     func close() {
         let subscriptions = run.withLock { run in
             defer { run.subscriptions = [] }
@@ -163,7 +163,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
 
     // MARK: Changes of state
 
-    /// READY→PAUSED: no data flows yet.
+    /// READY→PAUSED, before data flows.
     func start(_ settings: PipeSettings, handler: ConsumerHandle?, format: VideoFormat?) {
         statistics.reset()
         holds.withLock { $0 = [] }
@@ -183,12 +183,13 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         generation.add(1, ordering: .releasing)
     }
 
-    /// In PAUSED: upstream may have run before, and asked when nobody could answer.
-    func started() { if demand != .native { tellDemand() } }
+    /// Called in PAUSED. Announces the demand to upstream, which may already run and may have queried before the pipe
+    /// could answer.
+    func started() { if demand != .native { announceDemand() } }
 
-    private func tellDemand() { appSink.staticPad("sink")?.sendUpstream(Resolution.demandChanged) }
+    private func announceDemand() { appSink.staticPad("sink")?.sendUpstream(Resolution.demandChanged) }
 
-    /// For as long as `reason` lasts, nobody waits in a handler. Any thread.
+    /// Keeps all threads from waiting in a handler until `release`. Any thread.
     func hold(_ reason: DeliveryHolds) {
         holds.withLock { _ = $0.insert(reason) }
         generation.add(1, ordering: .releasing)
@@ -197,7 +198,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
 
     func release(_ reason: DeliveryHolds) {
         for subscription in subscriptions { subscription.release(reason) }
-        // Whoever goes on then finds handlers that wait again.
+        // Last, so that a streaming thread that continues finds handlers that may wait.
         holds.withLock { _ = $0.remove(reason) }
     }
 
@@ -223,10 +224,10 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
 
     private var subscriptions: [Subscription] { run.withLock { $0.subscriptions } }
 
-    // MARK: What the appsink receives, on the streaming thread
+    // MARK: Samples and events from the appsink, on the streaming thread
 
     override func received(_ sample: borrowing Sample) -> FlowReturn {
-        if generation.load(ordering: .acquiring) != seen || !isOn, !look() { return .flushing }
+        if generation.load(ordering: .acquiring) != seen || !isOn, !prepare() { return .flushing }
         if let only { return only._withUnsafeGuaranteedRef { $0.receive(sample) } }
         if receivers.isEmpty { statistics.countFrame() }
         var result = FlowReturn.ok
@@ -234,19 +235,20 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         return result
     }
 
-    /// Before the first frame, and when something has changed. False when nobody is to have the frame any more.
+    /// Updates the receivers before the first frame and after a change. Returns false if the frame must not be
+    /// delivered.
     @inline(never)
-    private func look() -> Bool {
+    private func prepare() -> Bool {
         seen = generation.load(ordering: .acquiring)
-        // In PAUSED the sink keeps frames to itself. But when it is about to play, as its pending state says, it lets one through
-        // before it is told, with the lock held that PLAYING needs: nobody may wait in the handler then.
+        // In PAUSED, the sink holds frames back. But a sink whose pending state is PLAYING lets one frame through
+        // before its state change runs, and holds the preroll lock, which PLAYING needs. No handler may wait then.
         while case let reasons = holds.withLock({ $0 }), !reasons.isEmpty {
-            // By the time that it is a flush's or a stop's, nobody is to have the frame.
+            // During a flush or a stop, the frame must not be delivered.
             guard reasons == .paused, appSink.leavePrerollLock({ _ = holds.wait { $0 == .paused ? nil : true } }) else {
                 return false
             }
         }
-        findOutLiveness(orAssume: false)
+        resolveLiveness(orAssume: false)
         setReceivers(subscriptions)
         changeStatus(true)
         return true
@@ -272,7 +274,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
             }
             for subscription in subscriptions { subscription.receive(.stream(stream)) }
         case .orientation(let tag):
-            // Only the streaming thread changes it.
+            // Read and written under separate locks: only the streaming thread changes it.
             var tagged = run.withLock { $0.tagged }
             tagged.add(tag, at: appSink.staticPad("sink"))
             let subscriptions = run.withLock { run in
@@ -285,8 +287,8 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     }
 
     override func reachedEndOfStream() {
-        // A stream may end before it has begun.
-        findOutLiveness(orAssume: false)
+        // A stream may end before its first frame.
+        resolveLiveness(orAssume: false)
         let subscriptions = subscriptions
         for subscription in subscriptions { subscription.receive(.end) }
         for subscription in subscriptions { subscription.waitForEnd() }
@@ -300,9 +302,10 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         if on { status.hold(for: stream) } else { status.release(for: stream) }
     }
 
-    /// `auto` settings follow upstream, and hold for the run. Asked when the stream has a format, since videotestsrc and
-    /// v4l2src fail a LATENCY query until then; and with the first frame once more, when what nobody answers is `assumed`.
-    func findOutLiveness(orAssume assumed: Bool? = nil) {
+    /// Queries whether upstream is live, and resolves the `auto` settings for the run. Called when the caps arrive,
+    /// since videotestsrc and v4l2src fail a LATENCY query before that, and again with the first frame. If nothing
+    /// answers the query, `assumed` counts.
+    func resolveLiveness(orAssume assumed: Bool? = nil) {
         guard case .armed = run.withLock({ $0.phase }),
             let isLive = appSink.staticPad("sink")?.upstreamLatency()?.isLive ?? assumed
         else { return }

@@ -1,9 +1,17 @@
 import GStreamer
 import MediaGraphCore
+import MediaGraphDescription
 
-/// What a pipe does when its consumer is slower than the stream.
+/// What a pipe does when its handler or a delegate is slower than the stream.
 public enum BackPressure: Int32, PropertyEnum {
-    case auto, block, dropOld, dropNew
+    /// `dropOld` for a live stream, `block` for any other.
+    case auto
+    /// Upstream waits, and no frame is lost.
+    case block
+    /// The oldest waiting frame is dropped.
+    case dropOld
+    /// The new frame is dropped.
+    case dropNew
 
     /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphBackPressure"
@@ -18,17 +26,17 @@ public enum BackPressure: Int32, PropertyEnum {
         }
     }
 
-    /// What the value means, for `inspect`.
+    /// The value's description, as `inspect` prints it.
     public var blurb: String {
         switch self {
-        case .auto: "Drop old frames of a live stream, block any other"
+        case .auto: "Drop old frames of a live stream, block any other stream"
         case .block: "Upstream waits; no frame is lost"
         case .dropOld: "The oldest waiting frame is dropped"
         case .dropNew: "The new frame is dropped"
         }
     }
 
-    /// What it comes to for a stream of known liveness.
+    /// Returns the queue's policy for a live or a non-live stream.
     func resolved(isLive: Bool) -> OverflowPolicy {
         switch self {
         case .auto: isLive ? .dropOldest : .block
@@ -41,7 +49,12 @@ public enum BackPressure: Int32, PropertyEnum {
 
 /// Whether a pipe delivers frames at their time on the clock.
 public enum Synchronization: Int32, PropertyEnum {
-    case auto, on, off
+    /// `on` for a live stream, `off` for any other.
+    case auto
+    /// Each frame waits for its time on the clock.
+    case on
+    /// Each frame is delivered when it arrives.
+    case off
 
     /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphSynchronization"
@@ -55,24 +68,27 @@ public enum Synchronization: Int32, PropertyEnum {
         }
     }
 
-    /// What the value means, for `inspect`.
+    /// The value's description, as `inspect` prints it.
     public var blurb: String {
         switch self {
-        case .auto: "As upstream is live or not"
-        case .on: "Frames wait for their time"
-        case .off: "Frames are delivered as they come"
+        case .auto: "true for a live stream, false for any other stream"
+        case .on: "Each frame waits for its time on the clock"
+        case .off: "Each frame is delivered when it arrives"
         }
     }
 }
 
-/// What becomes of a stream when its handler or a delegate throws.
+/// What happens when the handler or a delegate of a pipe throws.
 public enum DeliveryFailurePolicy: Int32, PropertyEnum {
-    case stop, drop
+    /// The graph ends with the error.
+    case stop
+    /// The frame counts as dropped for the handler or delegate that threw, and the stream continues.
+    case drop
 
     /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphDeliveryFailurePolicy"
 
-    /// What the value means, for `inspect`.
+    /// The value's description, as `inspect` prints it.
     public var blurb: String {
         switch self {
         case .stop: "The graph ends with the error"
@@ -98,7 +114,8 @@ struct PipeSettings: HandlerSettings {
     var rendersEngine = false
     var onError = DeliveryFailurePolicy.stop
 
-    /// What only raw frames have is refused for the other buffer types.
+    /// Throws if frames in `format` can't be turned or mirrored as set, or if a property for raw frames is set with
+    /// another buffer type.
     func check(_ format: VideoFormat) throws(MediaGraphError) {
         if appliesRotation || appliesMirror {
             _ = try FrameTurner(format, rotates: appliesRotation, mirrors: appliesMirror)
@@ -109,8 +126,45 @@ struct PipeSettings: HandlerSettings {
             ("apply-rotation", appliesRotation), ("apply-mirror", appliesMirror),
         ]
         guard let property = wrong.first(where: { $0.1 })?.0 else { return }
-        throw .invalidParameter(
-            .init(
-                property, actual: "can't be set with buffer-type=\(bufferType.nick)"))
+        throw .invalidParameter(.init(property, actual: "can't be set with buffer-type=\(bufferType.nick)"))
+    }
+}
+
+/// Checks that a pipe's handler supports the `format=` of the pipe.
+struct HandlerFormatCheck: DescriptionCheck {
+    func problems(in element: DescribedElement) -> [Diagnostic] {
+        guard element.factory == HandlerRegistry.Kind.consumer.node,
+            let format = element.property("format"),
+            let wanted = format.value.flatMap(PipeFormat.init(nick:))?.format,
+            let name = element.property("handler")?.value,
+            let entry = HandlerRegistry.shared.handlers(.consumer).first(where: { $0.name == name }),
+            !entry.formats.isEmpty, !entry.formats.contains(wanted)
+        else { return [] }
+        let supported = entry.formats.map(\.gstreamerName).joined(separator: ", ")
+        return [
+            format.diagnostic(
+                "handler \(name) doesn't support \(wanted.gstreamerName)", hint: "it supports \(supported)")
+        ]
+    }
+}
+
+/// Checks that `resolution=` is a resolution, because GStreamer accepts any text for this string property.
+struct ResolutionCheck: DescriptionCheck {
+    func problems(in element: DescribedElement) -> [Diagnostic] {
+        guard element.factory == NodeName.rawDataPipe,
+            let property = element.property("resolution"), let text = property.value, Resolution(text: text) == nil
+        else { return [] }
+        return [
+            property.diagnostic(
+                "\"\(text)\" isn't a valid value for resolution of \(element.factory)",
+                hint: Self.suggestion(for: text).map { "did you mean \"\($0)\"?" } ?? Resolution.expected)
+        ]
+    }
+
+    /// Returns the resolution that `360`, `1080P` or `640x360` probably means.
+    private static func suggestion(for text: String) -> String? {
+        guard let match = text.wholeMatch(of: /(?:\d+[xX*])?(\d+)[pP]?/) else { return nil }
+        let name = "\(match.1)p"
+        return Resolution(text: name) == nil ? nil : name
     }
 }

@@ -1,20 +1,22 @@
 import GStreamer
 import Synchronization
 
-/// The stream's status on the bus: on before any receiver has a frame, off after the last one's callback, once each.
+/// Posts the stream's status on the bus: on before any receiver gets a frame, off after the last receiver's callback,
+/// once each.
 final class PipeStatus: Sendable {
     private struct State: Sendable {
         /// The stream itself, and the receivers that haven't been told yet that it is off.
         var holders: Set<ObjectIdentifier> = []
-        var told = false
-        /// A thread is posting, and looks again when it has.
+        var posted = false
+        /// Whether a thread is posting. That thread checks for changes again afterwards.
         var isPosting = false
 
+        /// Returns the status to post; `nil` if there is nothing to post, or if another thread is posting.
         mutating func next() -> Bool? {
-            guard !isPosting, told == holders.isEmpty else { return nil }
-            told = !holders.isEmpty
+            guard !isPosting, posted == holders.isEmpty else { return nil }
+            posted = !holders.isEmpty
             isPosting = true
-            return told
+            return posted
         }
     }
 
@@ -23,7 +25,7 @@ final class PipeStatus: Sendable {
 
     init(owner: WeakElement) { self.owner = owner }
 
-    /// For as long as anybody holds it the status is on. True when this one hasn't held it before.
+    /// Keeps the status on until `release`. Returns false if `holder` already holds the status.
     @discardableResult
     func hold(for holder: ObjectIdentifier) -> Bool { change { $0.insert(holder).inserted } }
 
@@ -31,7 +33,7 @@ final class PipeStatus: Sendable {
 
     private func change<Result>(_ body: (inout Set<ObjectIdentifier>) -> Result) -> Result {
         let result = state.withLock { body(&$0.holders) }
-        // Not under the lock: whoever hears a message may do anything.
+        // Not under the lock: a message handler may call anything.
         while let on = state.withLock({ $0.next() }) {
             owner.post(StreamStatus.message(on: on))
             state.withLock { $0.isPosting = false }

@@ -5,10 +5,11 @@ import MediaGraphCore
 import MediaGraphDescription
 import Synchronization
 
-/// `rawdatapipe`: hands the frames of a stream to a handler, in the format and size that it asks for.
+/// `rawdatapipe`: passes the frames of a stream to a handler, in the format and size that the handler asks for.
 ///
-/// A bin around appsink. Conversion is done with GStreamer's own engine where frames are delivered, and not at all where
-/// upstream already gives what the handler wants; the pad says first what that is, so upstream can.
+/// A bin around appsink. Frames are converted with GStreamer's video converter when they are delivered, and not at all
+/// if upstream already provides the wanted format. The sink pad's caps list that format first, so that upstream can
+/// choose it.
 final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Sendable {
     // `@unchecked Sendable`: constants, and state behind locks.
 
@@ -16,9 +17,9 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
     let settings = SettingsStore(defaultSettings)
 
     private struct State {
-        /// From Swift: stays for the next run too.
+        /// Set from Swift; stays for the next run.
         var attached: ConsumerHandle?
-        /// From `handler=`: made anew for each run.
+        /// Set with `handler=`; made for each run.
         var named: ConsumerHandle?
         var current: ConsumerHandle? { attached ?? named }
     }
@@ -27,7 +28,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
     private let delivery: PipeDelivery
     private let sink: GhostPad
     private let branch = Mutex<RenderBranch?>(nil)
-    /// From the first word about making one until it is removed.
+    /// True from the request for `src` until the branch is removed.
     private let hasBranch = Atomic<Bool>(false)
 
     static let log = DebugCategory("rawdatapipe", "MediaGraph raw data pipe")
@@ -36,7 +37,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         ElementDeclaration(
             factoryName: NodeName.rawDataPipe, typeName: "GstRawDataPipe", longName: "Raw data pipe",
             classification: "Sink/Video",
-            summary: "Hands raw video frames to a handler, in the format and size that it asks for",
+            summary: "Passes raw video frames to a handler, in the format and size that the handler asks for",
             author: NodeDefinition.author,
             padTemplates: [
                 PadTemplate(
@@ -50,11 +51,11 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                     "options", of: Self.self, \.options, changes: .untilInitialized, NodeDefinition.optionsBlurb),
                 .setting(
                     "format", of: Self.self, \.format,
-                    "Pixel format of the delivered frames, to which others are converted. auto: the handler's first format, or I420 if it accepts any (BGRA is then converted to I420)"
+                    "Pixel format of the delivered frames; frames in other formats are converted. auto: the handler's first format, or I420 if it supports any (BGRA is then converted to I420)"
                 ),
                 .setting(
                     "resolution", of: Self.self, \.resolution,
-                    "Height that frames have at most, before rotation: \(Resolution.expected). The aspect is kept and nothing is enlarged"
+                    "Maximum height of the delivered frames, before rotation: \(Resolution.expected). Keeps the aspect ratio and never enlarges"
                 ),
                 .setting(
                     "memory-mode", of: Self.self, \.memoryMode, changes: .untilInitialized,
@@ -63,18 +64,18 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                     "backpressure", of: Self.self, \.backPressure, "What happens when the handler is too slow"),
                 .setting(
                     "max-frames", of: Self.self, \.maxFrames, range: .values(1...1000),
-                    "Frames that may wait for the handler"),
+                    "Maximum number of frames that wait for the handler"),
                 .setting("sync", of: Self.self, \.synchronization, "Deliver frames at their time on the clock"),
-                .setting("buffer-type", of: Self.self, \.bufferType, "What is handed over"),
+                .setting("buffer-type", of: Self.self, \.bufferType, "Kind of frames that the handler receives"),
                 .setting(
                     "apply-rotation", of: Self.self, \.appliesRotation,
-                    "Turn and flip frames upright, as their meta or the stream's tag says; they then report rotation none"
+                    "Turn and flip frames upright, as given by their meta or the stream's image-orientation tag; they then report no rotation"
                 ),
                 .setting(
                     "apply-mirror", of: Self.self, \.appliesMirror, "Deliver frames mirrored, left and right swapped"),
                 .setting(
                     "engine-render", of: Self.self, \.rendersEngine,
-                    "Each frame leaves the pad src too; otherwise src has gaps in their place"),
+                    "Whether the pad src outputs the frames too; otherwise it outputs GAP events instead"),
                 .setting(
                     "on-error", of: Self.self, \.onError,
                     "What happens when the handler or a delegate throws, or a frame can't be delivered"),
@@ -112,9 +113,9 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         super.init(instance: instance)
         NodeVTable.install(Self.vtable.pointer, on: instance)
         appSink.setDelegate(delivery)
-        // What has been delivered goes back to its pool.
-        appSink.keepsLastSample(false)
-        // Handlers get frames at their time, not 20 ms after it, which sinks add for their own rendering.
+        // Returns delivered buffers to their pool.
+        appSink.setKeepsLastSample(false)
+        // Delivers frames at their time. By default, sinks add 20 ms to the latency for their own rendering.
         appSink.setProcessingDeadline(.zero)
         sink.chainToTarget()
         sink.onQuery { [instance] query in
@@ -136,17 +137,18 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
     }
 
     deinit {
-        // The appsink holds its delegate, which holds the appsink.
+        // Breaks the reference cycle between the appsink and its delegate.
         delivery.close()
     }
 
-    /// `nil` takes the handler away, also the one that `handler` names.
+    /// Sets a handler from Swift. `nil` removes the handler, also one set with `handler=`.
     private func attach(_ abi: MGVideoConsumer?) throws(MediaGraphError) {
         guard !isRunning else {
-            throw .lockedWhileRunning(.init("\(name)'s handler", expected: "to be attached before the graph runs"))
+            throw .lockedWhileRunning(
+                .init("\(name)'s handler", actual: "can only be attached before the graph starts"))
         }
         guard let abi else {
-            // Let go outside the lock: the end of a handler may call anything.
+            // Released outside the lock: a handler's `deinit` may call anything.
             let replaced = state.withLock { state in
                 defer { state = State() }
                 return state
@@ -158,10 +160,11 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         guard abi.queues == 0 || settings.current.bufferType == .raw else {
             throw .unsupported(
                 .init(
-                    "\(name)'s frames", expected: "buffer-type=raw", actual: settings.current.bufferType.nick))
+                    "\(name)'s frames", expected: "buffer-type=raw",
+                    actual: "buffer-type=\(settings.current.bufferType.nick)"))
         }
         guard settings.current.handler.isEmpty, state.withLock({ $0.current == nil }) else {
-            throw .alreadyInUse(.init(name, expected: "one handler", actual: "a second"))
+            throw .alreadyInUse(.init(name, actual: "already has a handler; remove it first"))
         }
         let handle = ConsumerHandle(abi)
         state.withLock { $0.attached = handle }
@@ -178,27 +181,28 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         let type = settings.current.bufferType
         guard type == .raw || resolution == Resolution.native.rawValue else {
             throw .invalidParameter(
-                .init("resolution", expected: "native, for buffer-type=\(type.nick)", actual: "\(resolution)"))
+                .init("resolution", expected: "native with buffer-type=\(type.nick)", actual: "\(resolution)p"))
         }
         try delivery.subscribe(abi, resolution: try Resolution(checking: resolution))
     }
 
-    /// What is delivered: what was asked for, or else what the handler likes best.
+    /// Returns the delivered format: the `format` property's, or with `auto` the handler's first format, or I420.
     private func format(for consumer: ConsumerHandle?) throws(MediaGraphError) -> VideoFormat {
         let wanted = settings.current.format.format
-        let taken = consumer?.formats ?? []
-        guard let wanted else { return taken.first ?? .i420 }
-        guard taken.isEmpty || taken.contains(wanted) else {
+        let supported = consumer?.formats ?? []
+        guard let wanted else { return supported.first ?? .i420 }
+        guard supported.isEmpty || supported.contains(wanted) else {
             throw .unsupported(
                 .init(
                     "format=\(settings.current.format.nick)",
-                    expected: "one that handler \(consumer?.name ?? "") takes: "
-                        + taken.map(\.gstreamerName).joined(separator: ", ")))
+                    actual: "isn't supported by handler \(consumer?.name ?? ""), which supports "
+                        + supported.map(\.gstreamerName).joined(separator: ", ")))
         }
         return wanted
     }
 
-    /// What it delivers comes first, so that upstream gives that where it can; then all that can be converted.
+    /// The caps that the sink pad accepts. The delivered format comes first, so that upstream provides it if possible,
+    /// followed by everything that can be converted. What is linked to `src` must accept the caps, too.
     private var acceptedCaps: Caps {
         let own = ownCaps
         guard let downstream = branch.withLock({ $0?.source?.pad })?.peerCaps() else { return own }
@@ -209,7 +213,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         let type = settings.current.bufferType
         guard type == .raw else { return type.caps }
         let format = (try? format(for: state.withLock { $0.current })) ?? .i420
-        // A stream whose alpha is off is delivered as I420.
+        // A stream without alpha is delivered as I420.
         let names = format == .a420 ? "{ A420, I420 }" : format.gstreamerName
         let preferred = Caps("video/x-raw, format=\(names)")!
         return preferred.appending(Self.convertibleCaps)
@@ -221,7 +225,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         let accepted = acceptedCaps
         let isRaw = settings.current.bufferType == .raw
         if isRaw ? caps.areFrames(in: accepted) : caps.isSubset(of: accepted) {
-            delivery.findOutLiveness()
+            delivery.resolveLiveness()
             return true
         }
         postError(
@@ -244,11 +248,14 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                 let format = try format(for: consumer)
                 try settings.current.check(format)
                 delivery.start(settings.current, handler: consumer, format: format)
-                // No preroll: a graph whose pipe waits for a user who isn't there still reaches PLAYING. But behind pads that
-                // come with the data, where another element announces PAUSED: GStreamer 1.22 may post that behind the
-                // PLAYING which the application asked for upon it, and forgets end-of-stream then. A sink that prerolls
-                // announces it itself, with the lock held that PLAYING needs.
-                // Nor beside `src`, whose sink would keep the first buffer.
+                // No preroll, so that a graph reaches PLAYING while a pipe waits for a user who isn't in the room.
+                //
+                // Pads that are added with the data are the exception. There, another element announces PAUSED, and
+                // GStreamer 1.22 may post that message after the PLAYING that the application requested in response,
+                // and then loses end-of-stream. A sink that prerolls announces PAUSED itself, while it holds the lock
+                // that PLAYING needs.
+                //
+                // With `src`, the pipe never prerolls: the sink behind `src` would hold back the first buffer.
                 delivery.appSink.setPrerolls(!hasSource && sink.pad.isLinkedLater())
                 if !settings.current.rendersEngine { branch.withLock { $0?.hideFrames() } }
                 Self.log.log(
@@ -260,12 +267,13 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                 return .failure
             }
         case .pausedToPlaying, .none(.playing): delivery.hold(.paused)
-        // The sink that is about to play completes that change by itself, with its first frame. GStreamer 1.22 may take it then
-        // for the end of the bin's last change, to PAUSED: a bin that is PAUSED, by its own account, may have a sink that plays.
+        // A sink whose pending state is PLAYING completes that change by itself, with its first frame. GStreamer 1.22
+        // may take this for the end of the bin's last change, to PAUSED. A bin that reports PAUSED may thus have a sink
+        // that plays.
         case .none(.paused): delivery.hold(.paused)
         case .playingToPaused:
             delivery.hold(.paused)
-            // The frame that a sink keeps in PAUSED waits with the others in the delivery.
+            // No preroll: the frame that the sink would hold in PAUSED waits in the delivery with the others.
             delivery.appSink.setPrerolls(false)
         case .pausedToReady: delivery.hold(.stopping)
         default: break
@@ -298,7 +306,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
             return nil
         }
         guard !hasBranch.exchange(true, ordering: .acquiringAndReleasing) else { return nil }
-        // Made outside the lock: who hears of the new pad may ask for the caps of this one.
+        // Created outside the lock: a `pad-added` handler may query the caps of the sink pad.
         let made = RenderBranch(self, from: sink, to: delivery.appSink)
         branch.withLock { $0 = made }
         if made == nil { hasBranch.store(false, ordering: .releasing) }
@@ -319,7 +327,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
 
     private var hasSource: Bool { branch.withLock { $0?.source != nil } }
 
-    /// Beside another branch, that one's needs count too.
+    /// The answer to an ALLOCATION query. With `src`, the query is forwarded, so that the needs of both branches count.
     private var answerToAllocation: GhostPad.Answer {
         hasSource ? .forward : .understands([.video] + delivery.demand.sufficient)
     }
@@ -329,7 +337,9 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         guard !settings.handler.isEmpty else { return }
         guard state.withLock({ $0.attached == nil }) else {
             throw .alreadyInUse(
-                .init(name, expected: "one handler", actual: "handler=\(settings.handler) beside one from Swift"))
+                .init(
+                    name,
+                    actual: "has a handler attached from Swift; remove it, or leave out handler=\(settings.handler)"))
         }
         let handle = ConsumerHandle(
             try HandlerRegistry.shared.make(MGVideoConsumer.self, settings.handler, options: settings.options))
@@ -348,7 +358,7 @@ extension RawDataPipeElement: NodeTraits {
 
     static var prerolls: Bool { false }
 
-    /// What `buffer-type` takes.
+    /// The sink pad's caps for the element's `buffer-type`.
     static func caps(of element: ParsedElement, _ direction: Pad.Direction) -> Caps? {
         guard direction == .sink else { return nil }
         return switch BufferType(nick: element.value(of: "buffer-type") ?? BufferType.raw.nick) {

@@ -1,29 +1,30 @@
 import GStreamer
 
-/// A pipe's pad `src` and what leads to it: a `tee` in front of the appsink.
+/// A pipe's pad `src`, and the `tee` in front of the appsink that feeds it.
 ///
 /// ```
-/// sink ─▶ tee ─┬─▶ src ─▶ a sink, or whatever else
+/// sink ─▶ tee ─┬─▶ src ─▶ a sink or other elements
 ///              └─▶ appsink
 /// ```
-/// `src` comes first: its sink takes the first buffer to preroll, while appsink only gives it up when the graph plays.
+/// `src` is the tee's first pad: the sink behind it must get the first buffer to preroll, and the appsink doesn't
+/// return from its first buffer until the graph plays.
 struct RenderBranch: Sendable {
-    /// `nil` once it was released while data flowed.
+    /// `nil` after the pad was released while data flowed.
     private(set) var source: GhostPad?
     let tee: Element
     private let outlets: [Pad]
     private var hidden: GhostPad.BufferHold?
 
-    /// Puts it between the bin's pad and the appsink.
+    /// Inserts the tee between the bin's pad and the appsink.
     init?(_ bin: BinElement, from sink: GhostPad, to appSink: AppSink) {
         guard let tee = Element(factory: "tee"), let inlet = tee.staticPad("sink"),
             let first = tee.requestPad("src_%u"),
             let second = tee.requestPad("src_%u"), let end = appSink.staticPad("sink")
         else { return nil }
-        // Nothing need be linked to `src`: the frames come all the same.
-        try? tee.setProperty("allow-not-linked", to: true)
+        // The appsink gets frames even if nothing is linked to `src`.
+        tee.configure("allow-not-linked", to: true)
         bin.add(tee)
-        // The appsink's pad has room for one peer.
+        // Frees the appsink's pad, which has only one peer.
         sink.setTarget(inlet)
         guard second.link(to: end) else { return nil }
         sink.chainToTarget()
@@ -31,18 +32,19 @@ struct RenderBranch: Sendable {
         (self.tee, outlets) = (tee, [first, second])
     }
 
-    /// What follows `src` gets gaps for frames.
+    /// Sends GAP events instead of frames on `src`.
     mutating func hideFrames() { if hidden == nil { hidden = source?.replaceBuffersWithGaps() } }
 
     mutating func showFrames() { if let hold = hidden.take() { source?.release(hold) } }
 
-    /// While data flows: the pad goes, and the tee stays until `remove`, since what is under way in it would be refused.
+    /// Gives up the pad while data flows. The tee stays until `remove`, since removing it would fail the buffers
+    /// inside.
     mutating func takeSource() -> GhostPad? {
         hidden = nil
         return source.take()
     }
 
-    /// Leads the bin's pad to the appsink again.
+    /// Removes the tee and links the bin's pad to the appsink again.
     func remove(from bin: BinElement, _ sink: GhostPad, _ appSink: AppSink) {
         if let source { bin.remove(source) }
         for outlet in outlets { tee.releasePad(outlet) }

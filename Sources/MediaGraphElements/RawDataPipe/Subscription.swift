@@ -3,7 +3,7 @@ import CMediaGraphABI
 import GStreamer
 import MediaGraphCore
 
-/// What comes between a pipe's frames.
+/// A notification between a pipe's frames.
 enum PipeSignal: DeliverySignal {
     case stream(StreamStart)
     case orientation(TaggedOrientation)
@@ -11,7 +11,7 @@ enum PipeSignal: DeliverySignal {
     case end
 
     var isEnd: Bool { if case .end = self { true } else { false } }
-    var isEarly: Bool {
+    var mayPrecedeCaps: Bool {
         switch self {
         case .stream, .orientation: true
         case .status, .end: false
@@ -19,15 +19,17 @@ enum PipeSignal: DeliverySignal {
     }
 }
 
-/// One receiver of a pipe's frames, in a size of its own: on the streaming thread where upstream may wait, over a bounded
-/// queue and a thread of its own where it may not, so that no receiver holds up another.
+/// Delivers a pipe's frames to one receiver, at the receiver's own resolution.
 ///
-/// `@unchecked Sendable`: the shared state is the line's; `plan`, `isOn` and `setup` belong to the one thread that
-/// has entered a callback, or to the change of state while no data flows.
+/// The receiver is called on the streaming thread if upstream may wait. Otherwise it is called on its own delivery
+/// thread, behind a bounded queue, so that no receiver delays another.
+///
+/// `@unchecked Sendable`: the shared state belongs to the line. All other variables are used by the one thread that has
+/// entered a callback, and in state changes while no data flows.
 final class Subscription: DeliveryReceiver, @unchecked Sendable {
-    /// What a run is set up with.
+    /// The settings of a run.
     struct Setup {
-        /// `nil`: as the stream is, where the receiver takes that.
+        /// The delivered format; `nil` to keep the stream's format if the receiver supports it.
         var format: VideoFormat?
         var resolution = Resolution.native
         var policy = OverflowPolicy.block
@@ -36,20 +38,21 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         var appliesRotation = false
         var appliesMirror = false
         var onError = DeliveryFailurePolicy.stop
-        /// Which stream it is, by the time of subscribing.
+        /// The current stream at the time of subscribing.
         var stream: StreamStart?
-        /// What its tags have said by then.
+        /// The orientation in the stream's tags at that time.
         var tagged = TaggedOrientation()
     }
 
     let consumer: ConsumerHandle
-    /// A delegate's own; `nil`: as the pipe's property says.
+    /// The delegate's resolution; `nil` for the pipe's `resolution` property.
     let resolution: Resolution?
     private let pipe: PipeDelivery
     private typealias Queue = BoundedQueue<UnmanagedSample, PipeSignal>
     private let line = DeliveryLine<Subscription>()
     private var setup = Setup()
-    // Of the setup, what is read for each frame: a field of a structure takes 70 instructions' check of exclusive access.
+    // Copies of what is read for each frame: access to a field of `setup` costs 70 instructions, for the check of
+    // exclusive access.
     private var isLive = false
     private var isRaw = true
     private var tagged = TaggedOrientation()
@@ -60,17 +63,18 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
     private var plan: FramePlan? {
         didSet {
             current = plan.map { Unmanaged.passUnretained($0) }
-            planned = plan?.inputCaps.identity ?? 0
+            plannedCaps = plan?.inputCaps.identity ?? 0
         }
     }
-    /// The plan and the caps it was made for, reached without counting references for each frame.
+    /// `plan`, reached without reference counting for each frame.
     private var current: Unmanaged<FramePlan>?
-    private var planned: UInt = 0
-    /// Of the sample that is being delivered.
+    /// The identity of the caps that `plan` was made for.
+    private var plannedCaps: UInt = 0
+    /// The segment of the sample that is being delivered.
     private var segment: UnsafePointer<GstSegment>?
     private var isOn = false
     private var hasFailed = false
-    /// With `on-error=drop`.
+    /// The last error that was reported with `on-error=drop`.
     private var lastFailure: MediaGraphError?
 
     init(_ consumer: ConsumerHandle, resolution: Resolution?, pipe: PipeDelivery) {
@@ -81,7 +85,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
 
     // MARK: The run
 
-    /// READY→PAUSED, or when subscribed later: before any data.
+    /// READY→PAUSED, or when a delegate subscribes later. Called before the first data.
     func arm(_ setup: Setup) {
         self.setup = setup
         self.setup.resolution = resolution ?? setup.resolution
@@ -92,12 +96,12 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         isOn = false
         hasFailed = false
         lastFailure = nil
-        // What the last run left behind is gone before anyone can read in this one.
+        // Clears what the last run left in the handler's queue before anything can be read in this run.
         consumer.start(self.setup.policy, maxFrames: setup.maxFrames)
         line.arm { consumer.resume() }
     }
 
-    /// The stream's liveness is known. No frame has come yet.
+    /// Called when the stream's liveness is known, before the first frame.
     func open(_ policy: OverflowPolicy, isLive: Bool) {
         setup.policy = policy
         self.isLive = isLive
@@ -108,7 +112,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         line.open(queue, "mg-pipe", self)
     }
 
-    /// Whoever waits in the handler goes on, and nobody waits there while a hold is on. Any thread.
+    /// Makes a call that waits in the handler return, and keeps others from waiting until `release`. Any thread.
     func hold(_ reason: DeliveryHolds) { line.hold(reason) { consumer.interrupt() } }
 
     func release(_ reason: DeliveryHolds) { line.release(reason) { consumer.resume() } }
@@ -121,7 +125,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         release(.flushing)
     }
 
-    /// PAUSED→READY, after data flow has stopped. Files are finished as far as they got, without end-of-stream too.
+    /// PAUSED→READY, after data flow has stopped. Finishes the handler's files, also without end-of-stream.
     func stop() {
         hold(.stopping)
         line.stop { tell(.end) }
@@ -129,7 +133,8 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         line.close()
     }
 
-    /// Unsubscribed. When it returns no callback is in flight and none will come; from inside one it returns at once.
+    /// Ends the subscription. Blocks until no callback is in flight, except when called from a callback. No callback
+    /// follows.
     func cancel() {
         line.cancel { consumer.interrupt() }
         forgetStatus()
@@ -153,17 +158,17 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
     }
 
     func receive(_ signal: PipeSignal) {
-        // From before it waits in the queue: the stream may be off again by the time that it is told.
-        var isHeldAnew = false
-        if case .status = signal { isHeldAnew = holdStatus() }
+        // Held before the signal is queued: the stream may be off again when the signal is delivered.
+        var isNewHolder = false
+        if case .status = signal { isNewHolder = holdStatus() }
         switch line.admit(signal) {
         case .deliver: line.leave(tell(signal))
         case .queued: break
-        case .ignored, .failed: if isHeldAnew { letStatusGo() }
+        case .ignored, .failed: if isNewHolder { releaseStatus() }
         }
     }
 
-    /// Waits until end-of-stream has been told: on the bus it means that every frame was delivered.
+    /// Waits until the receiver has been told end-of-stream. EOS on the bus means that every frame was delivered.
     func waitForEnd() { line.waitForEnd() }
 
     // MARK: In a callback
@@ -209,32 +214,33 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
             isOn = on
             consumer.statusChanged(isOn: on)
         }
-        if !on { letStatusGo() }
+        if !on { releaseStatus() }
     }
 
-    /// Unsubscribed: nothing is told any more.
+    /// Releases the pipe's status without telling the receiver, after the subscription has ended.
     private func forgetStatus() {
         isOn = false
-        letStatusGo()
+        releaseStatus()
     }
 
-    /// The pipe's status waits for its being told that the stream is off. True when it hasn't before. Any thread.
+    /// Keeps the pipe's status on until this receiver has been told that the stream is off. Returns false if the
+    /// receiver already holds the status. Any thread.
     @discardableResult
     private func holdStatus() -> Bool { pipe.status.hold(for: ObjectIdentifier(self)) }
 
-    private func letStatusGo() { pipe.status.release(for: ObjectIdentifier(self)) }
+    private func releaseStatus() { pipe.status.release(for: ObjectIdentifier(self)) }
 
     private func fail(_ error: MediaGraphError) -> DeliveryOutcome {
         let text = "\(pipe.owner.name): handler \(consumer.name): \(error)"
         guard setup.onError == .stop else {
             pipe.statistics.failed.wrappingAdd(1, ordering: .relaxed)
             pipe.statistics.countDrop()
-            // Once, not thirty times a second; `failed` counts them.
+            // Warns about the first of several equal errors, not thirty times a second; `failed` counts them all.
             if error != lastFailure { pipe.owner.postWarning(.processing, text) }
             lastFailure = error
             return .passed
         }
-        // One failure, one error on the bus.
+        // Posts one error per run, even if several callbacks fail.
         guard !hasFailed else { return .failed }
         hasFailed = true
         pipe.owner.postError(.processing, text)
@@ -290,21 +296,21 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
             Int64(bitPattern: now.nanoseconds &- runningTime.nanoseconds), ordering: .relaxed)
     }
 
-    /// The plan for the sample's caps: the same as for the last, but when they change.
+    /// Returns the plan for the sample's caps; makes a new one if the caps have changed.
     @inline(__always)
     private func plan(for sample: borrowing Sample) throws(MediaGraphError) -> Unmanaged<FramePlan>? {
-        if let current, sample.hasCaps(at: planned) { return current }
+        if let current, sample.hasCaps(at: plannedCaps) { return current }
         return try makePlan(sample.caps)
     }
 
     @inline(never)
     private func makePlan(_ caps: Caps?) throws(MediaGraphError) -> Unmanaged<FramePlan>? {
         guard let caps else { return nil }
-        let plan = try FramePlan(caps, setup, taken: consumer.formats)
+        let plan = try FramePlan(caps, setup, supported: consumer.formats)
         RawDataPipeElement.log.log(
             .debug, pipe.appSink,
-            "delivers \(plan.outputCaps) to \(consumer.name), \(plan.isPassthrough ? "as it comes" : "made of \(caps)")"
-        )
+            "delivers \(plan.outputCaps) to \(consumer.name), "
+                + (plan.isPassthrough ? "unconverted" : "converted from \(caps)"))
         self.plan = plan
         return current
     }
@@ -321,7 +327,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         return try deliver(buffer, of: buffer, plan.output, plan.outputCaps, orientation, mirror, runningTime)
     }
 
-    /// `buffer` to the handler, with what `original`, from which it was made, says about it.
+    /// Delivers `buffer` with the timestamps and metas of `original`, from which it was converted.
     @inline(__always)
     private func deliver(
         _ buffer: BufferAccess, of original: BufferAccess, _ info: VideoInfo, _ caps: Caps,
@@ -340,12 +346,14 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         if let failure { throw failure }
         guard let answer else {
             throw .processingFailed(
-                .init("a frame", expected: "\(info.size) bytes for \(caps)", actual: "\(buffer.size)"))
+                .init(
+                    "frame",
+                    actual: "can't be mapped: \(caps) needs \(info.size) bytes, the buffer has \(buffer.size)"))
         }
         return answer
     }
 
-    /// What a buffer says about itself.
+    /// Returns the C structure for a frame, without its pixels.
     @inline(__always)
     private func describe(
         _ buffer: BufferAccess, _ caps: Caps, _ orientation: VideoOrientation, _ mirror: Flip,
@@ -360,11 +368,11 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
             segment: segment)
     }
 
-    /// The stream's own buffer: in the memory that it has, or with its coded bytes.
+    /// Delivers the stream's own buffer unmapped (`native`) or with its bytes (`encoded`).
     private func deliverAsIs(
         _ buffer: BufferAccess, _ sample: borrowing Sample, _ runningTime: ClockTime?
     ) throws(MediaGraphError) -> ConsumerHandle.Answer {
-        guard let caps = sample.caps else { throw .internalError(.init("a buffer", actual: "no caps")) }
+        guard let caps = sample.caps else { throw .internalError(.init("buffer", actual: "has no caps")) }
         var frame = describe(buffer, caps, tagged.orientation(of: buffer), Flip(of: buffer), runningTime)
         frame.kind = setup.bufferType == .native ? MG_NATIVE : MG_ENCODED
         guard setup.bufferType == .encoded else { return try consumer.receive(&frame) }
@@ -379,7 +387,8 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         }
         if let failure { throw failure }
         guard let answer else {
-            throw .processingFailed(.init("an access unit", actual: "memory that no CPU reads: \(buffer.memoryTypes)"))
+            throw .processingFailed(
+                .init("access unit", actual: "is in memory that the CPU can't map: \(buffer.memoryTypes)"))
         }
         return answer
     }

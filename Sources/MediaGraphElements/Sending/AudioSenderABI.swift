@@ -3,14 +3,14 @@ import GStreamer
 import MediaGraphCore
 
 extension MGAudioSender {
-    /// The sender of a node's gate; whoever keeps it retains it.
+    /// Makes the C sender of a node's gate. The receiver must `retain` the sender to keep it beyond the call.
     init(_ gate: AudioGate) {
         self.init()
         abi_version = MEDIAGRAPH_ABI_VERSION
         control = MGSenderControl(gate)
         channels = gate.rules.allowsStereo ? 2 : 1
         send = { context, audio, error in
-            // The caller holds the gate for the length of the call: no retain here.
+            // The caller keeps the gate alive during the call, so no retain is needed.
             Unmanaged<AudioGate>.fromOpaque(context!)._withUnsafeGuaranteedRef { gate in
                 do throws(MediaGraphError) {
                     try gate.send(audio!)

@@ -2,15 +2,18 @@ import CMediaGraphABI
 import GStreamer
 import MediaGraphCore
 
-/// The sender's side of the gate. Any thread.
+/// The sender's side of the gate. Every function may be called on any thread.
 extension SendGate {
-    /// Sends a payload; with a queue that blocks it waits for room, within `block-timeout`, or where there is `interrupted`, which
-    /// is asked at each `wake`, for as long as it takes.
+    /// Sends a payload. If the queue is full and its policy is to block, waits for room, at most `block-timeout`.
+    ///
+    /// With `interrupted` there is no time limit: the gate calls `interrupted` at each `wake` and stops waiting once
+    /// `interrupted` returns true.
     func send(
         _ outgoing: UnsafePointer<Payload.Outgoing>, interrupted: (() -> Bool)? = nil
     ) throws(MediaGraphError) {
-        // Who is waiting for room when sending is stopped has done nothing wrong.
-        var isOverWhileWaiting = false
+        // A sender that was already waiting when sending stopped made no mistake, so its payload isn't counted as
+        // refused.
+        var wasClosedWhileWaiting = false
         do throws(MediaGraphError) {
             let (format, timeout) = try admit(outgoing)
             let payload = try (consume format).payload(outgoing, marks)
@@ -22,19 +25,20 @@ extension SendGate {
                     hasWaited = true
                     return interrupted?() == true ? offer : nil
                 }
-                if case .closed = offer { isOverWhileWaiting = hasWaited }
+                if case .closed = offer { wasClosedWhileWaiting = hasWaited }
                 return offer
             }
             if case .accepted? = offer {} else { try settle(offer ?? .full, payload, timeout) }
         } catch {
-            if !isOverWhileWaiting { statistics.countRefusal() }
+            if !wasClosedWhileWaiting { statistics.countRefusal() }
             throw error
         }
         statistics.countFrame()
         wakeStream()
     }
 
-    /// Everything that can refuse a payload before it is looked at. Memory that was handed over goes back then.
+    /// Validates a payload before its data is used, and returns its format and the sender's `block-timeout`. Returns
+    /// the payload's memory to its owner if this throws.
     private func admit(
         _ outgoing: UnsafePointer<Payload.Outgoing>
     ) throws(MediaGraphError) -> (Payload.Format, ClockTime?) {
@@ -42,20 +46,20 @@ extension SendGate {
             let (isOpen, format, timeout) = monitor.withLock(wakes: false) {
                 ($0.queue.isOpen, $0.queue.format, $0.settings.blockTimeout)
             }
-            // Nearly every one is like the one before.
+            // Nearly every payload has the previous one's format.
             if isOpen, !padHasEnded, let format, format.accepts(outgoing) { return (format, timeout) }
             let new = try Payload.Format(outgoing.pointee, rules)
             guard isOpen, !padHasEnded else { throw closedError }
             return (new, timeout)
         } catch {
-            outgoing.pointee.giveBack()
+            outgoing.pointee.releaseMedia()
             throw error
         }
     }
 
     var rules: Payload.Rules { monitor.withLock(wakes: false) { $0.settings.rules } }
 
-    /// What an offer means to its sender. A payload that didn't get in is let go.
+    /// Discards a payload that the queue didn't take, and throws the error for its sender.
     private func settle(
         _ offer: Queue.Offer, _ payload: Payload, _ timeout: ClockTime?
     ) throws(MediaGraphError) {
@@ -78,7 +82,7 @@ extension SendGate {
     }
 
     private static func tooFrequent(_ pace: String) -> MediaGraphError {
-        .tooFrequent(.init(Payload.act, actual: "the timestamps exceed the rate, \(pace)"))
+        .tooFrequent(.init(Payload.act, actual: "the timestamps exceed the declared rate, \(pace)"))
     }
 
     private var closedError: MediaGraphError {
@@ -93,7 +97,7 @@ extension SendGate {
         }
     }
 
-    /// The queue is full, or stayed so.
+    /// The error for a payload that found no room, at once or within `timeout`.
     private func fullError(_ timeout: ClockTime?) -> MediaGraphError {
         if let endedError { return endedError }
         guard monitor.withLock(wakes: false, { $0.queue.waits }) else {
@@ -105,7 +109,8 @@ extension SendGate {
 
     // MARK: Tasks
 
-    /// Sends a payload without ever waiting: `nil` when it is in, else a ticket; `callback` reports the result later.
+    /// Sends a payload without blocking the thread. Returns `nil` if the queue accepted the payload; otherwise returns
+    /// a ticket, and `callback` reports the result later.
     func sendLater(
         _ outgoing: UnsafePointer<Payload.Outgoing>, _ callback: SendCallback
     ) throws(MediaGraphError) -> UInt64? {
@@ -139,8 +144,8 @@ extension SendGate {
         return nil
     }
 
-    /// Gives up a send that still waits.
-    func giveUp(_ ticket: UInt64) {
+    /// Cancels a send that still waits for room.
+    func cancelSend(_ ticket: UInt64) {
         guard let send = monitor.withLock(wakes: false, { $0.takeWaiting(ticket) }) else { return }
         send.payload.discard()
         statistics.countRefusal()
@@ -154,27 +159,27 @@ extension SendGate {
         }
     }
 
-    /// Refuses the tasks that wait once the stream has ended; stops when none waits.
+    /// Polls for the end of the stream while tasks wait, and then refuses their sends.
     private func watchForEnd() {
         Timer.run(after: Self.pollInterval) { [self] in
-            // In one step with a flush, behind which they may wait on.
-            let (refused, goesOn) = monitor.withLock(wakes: false) { state -> ([WaitingSend<Payload>], Bool) in
+            // One critical section, so that a flush can't come in between: after a flush the tasks may go on waiting.
+            let (refused, isStillWatched) = monitor.withLock(wakes: false) { state -> ([WaitingSend<Payload>], Bool) in
                 let refused = padHasEnded ? state.takeWaiting() : []
                 state.isWatched = !state.waiting.isEmpty
                 return (refused, state.isWatched)
             }
             refuse(refused)
-            if goesOn { watchForEnd() }
+            if isStillWatched { watchForEnd() }
         }
     }
 
-    /// Every task that waits is refused: the gate has closed.
+    /// Refuses the sends of tasks that waited when the gate closed.
     func refuse(_ waiting: [WaitingSend<Payload>], counts: Bool = true) {
         for send in waiting { complete(send, closedError, counts: counts) }
     }
 
-    /// Tells tasks what became of their payloads, now that there was room.
-    func tellSettled() {
+    /// Reports the result to tasks whose payloads no longer wait. Never call it under the lock.
+    func notifySettled() {
         let settled = monitor.withLock(wakes: false) { state in
             defer { state.settled = [] }
             return state.settled
@@ -184,7 +189,7 @@ extension SendGate {
         }
     }
 
-    /// Tells a task that its payload is in, or why it isn't. Never under the lock.
+    /// Reports to a task that its payload was accepted, or why it wasn't. Never call it under the lock.
     private func complete(_ send: WaitingSend<Payload>, _ error: MediaGraphError?, counts: Bool = true) {
         guard let error else {
             statistics.countFrame()
@@ -197,10 +202,11 @@ extension SendGate {
 
     // MARK: The end
 
-    /// For whoever sends the element an EOS event: in any state, as with every source.
+    /// Ends the stream because the application sent the element an EOS event. As in every source, this works in any
+    /// state.
     func endOfStreamRequested() { end(.endOfStream, inAnyState: true) }
 
-    /// Downstream refused the caps: senders are refused until a flush or a new stream.
+    /// Called when downstream refused the caps: the gate refuses payloads until a flush or a new stream.
     func failed() {
         refuse(
             monitor.withLock { state in
@@ -210,6 +216,8 @@ extension SendGate {
         alarm.cancel()
     }
 
+    /// Ends the stream after the queued payloads. Returns false, and does nothing, if the gate is closed, unless
+    /// `inAnyState` is true.
     @discardableResult
     func end(_ ending: Queue.Ending, inAnyState: Bool = false) -> Bool {
         let refused = monitor.withLock { state -> [WaitingSend<Payload>]? in

@@ -4,36 +4,37 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// Lets what a source sends into the graph between `startSend` and `stopSend`, and refuses it with a typed error before
-/// and after: the one lock around a `SendQueue`, and what happens to a payload outside of it.
+/// The gate between a source's senders and the node's streaming thread. Accepts payloads between `startSend` and
+/// `stopSend`, and refuses them with a typed error before and after.
 ///
-/// Senders hold it, so it outlives the element. A payload is copied outside the lock; the check of the gate and the place in
-/// the queue are one step, so nothing gets in once `close` has begun.
+/// The gate holds the only lock around a `SendQueue`, and does everything that must happen outside that lock. Senders
+/// retain the gate, so it outlives the element. A payload is copied before the lock is taken. The gate checks whether
+/// it is open and queues the payload in one critical section, so no payload gets in once `close` has begun.
 ///
-/// `@unchecked Sendable`: as its superclass; the state is behind the monitor's lock.
+/// `@unchecked Sendable`: like its superclass; the monitor's lock guards the state.
 final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
     typealias Queue = SendQueue<Payload>
 
     struct Settings: Sendable {
         var pace = Pace.live
         var policy = OverflowPolicy.dropOldest
-        /// By the payload's weight.
+        /// The queue's capacity, in units of the payload's `weight`.
         var bound = 2
-        /// How long a sender waits for room; `nil`: as long as it takes.
+        /// How long a sender waits for room; `nil` for no limit.
         var blockTimeout: ClockTime? = .milliseconds(100)
-        /// How long a source's task may take to end.
+        /// How long the node waits for a source's task to end.
         var stopTimeout = ClockTime.seconds(1)
         var rules = Payload.anything
     }
 
     struct State: Sendable {
         var queue = Queue()
-        /// Tasks that wait for room, in order: they get it before anyone who asks later.
+        /// Sends of tasks that wait for room, oldest first. They get room before any later `sendLater`.
         var waiting = Deque<WaitingSend<Payload>>()
-        /// Of these, those that wait no more and haven't been told.
+        /// Sends that no longer wait, but whose tasks haven't been notified yet.
         var settled: [SettledSend<Payload>] = []
         var nextTicket: UInt64 = 0
-        /// A timer looks whether the stream has ended while tasks wait.
+        /// Whether a timer is polling for the end of the stream, as it does while tasks wait.
         var isWatched = false
         var settings = Settings()
     }
@@ -59,19 +60,19 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
 
     override func endOfStream() { end(.endOfStream) }
 
-    /// The error comes on the bus when what was sent before it has been delivered.
+    /// Posts the error on the bus after the payloads that were sent before it have been delivered.
     override func fail(_ error: MediaGraphError) {
         if !end(.failure(error)) { owner.postError(.processing, "\(owner.name): \(error)") }
     }
 
-    override func cancel(_ ticket: UInt64) { giveUp(ticket) }
+    override func cancel(_ ticket: UInt64) { cancelSend(ticket) }
 
     // MARK: The node's side
 
     func initialize(_ settings: Settings) {
         statistics.reset()
         monitor.withLock {
-            // Tickets are never given twice: time-outs and cancellations of the last cycle may still come.
+            // Tickets are never reused: time-outs and cancellations of the last cycle may still arrive.
             let nextTicket = $0.nextTicket
             $0 = State()
             $0.nextTicket = nextTicket
@@ -82,16 +83,18 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
 
     func uninitialize() { discard(monitor.withLock { $0.queue.uninitialize() }) }
 
-    /// Before `startSend`.
+    /// Starts accepting payloads. Call it before `startSend`, so that the source can send from inside that call.
     func open() {
         monitor.withLock { $0.queue.open() }
     }
 
-    /// After `startSend`.
+    /// Lets senders block. Call it after `startSend` has returned.
     func startSendReturned() { monitor.withLock { $0.queue.opened() } }
 
-    /// Call it before `stopSend`. Waiting sends fail, but aren't counted as refused. Then waits until all accepted payloads and
-    /// status off have left the node. Gives up if the stream stalls, for example at a sink that holds a frame in PAUSED.
+    /// Stops accepting payloads. Call it before `stopSend`.
+    ///
+    /// Waiting sends fail, but aren't counted as refused. The call then blocks until all accepted payloads and status
+    /// off have left the node. It gives up if the stream stalls, for example at a sink that holds a frame in PAUSED.
     func close() {
         let refused = monitor.withLock { state in
             state.queue.close()
@@ -102,7 +105,8 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
         var last: (delivered: UInt64, crossings: UInt64)?
         for _ in 0..<20 {
             if monitor.wait(timeout: 100_000, { $0.queue.isDrained ? true : nil }) != nil { return }
-            // A thread that is on its way here only waits for a processor.
+            // The stream has stalled only if the streaming thread is downstream and hasn't moved since the last look. A
+            // thread that is inside the node may just be waiting for a processor.
             let (isDelivering, delivered) = monitor.withLock { ($0.queue.isDelivering, $0.queue.deliveredCount) }
             let now = (delivered: delivered, crossings: crossings.load(ordering: .relaxed))
             if isDelivering || now.crossings % 2 == 1, let last, last == now { break }
@@ -111,15 +115,15 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
         monitor.withLock { $0.queue.abandonDrain() }
     }
 
-    /// Takes over the graph's latency. With `pace=live` the queue may hold that much media beyond its bound; with `pace=fast`
-    /// the latency is ignored, and senders wait.
+    /// Called when the graph's latency has been decided. With `pace=live` the queue may hold that much media beyond its
+    /// bound; with `pace=fast` the latency is ignored, and senders wait.
     func latencyDecided(_ latency: ClockTime) {
         monitor.withLock { state in
             guard state.settings.pace == .live else { return }
             state.queue.latency = latency
             if !padHasEnded { state.admitWaiting() }
         }
-        tellSettled()
+        notifySettled()
     }
 
     func downstreamReconfigured() {
@@ -127,7 +131,7 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
         wakeStream()
     }
 
-    /// A flush, or the end of data flow: what is queued is lost, and counted.
+    /// Drops the queued payloads and counts them as dropped. Called when a flush begins or data flow ends.
     func flush() {
         let lost = monitor.withLock { state in
             let lost = state.queue.flush()
@@ -136,45 +140,45 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
         }
         wakeStream()
         discard(lost)
-        tellSettled()
+        notifySettled()
     }
 
     func resume() { monitor.withLock { $0.queue.resume() } }
 
-    /// READY→PAUSED: a new stream, whose pad has forgotten the last one's caps, segment and status.
+    /// Begins a new stream (READY→PAUSED). The source pad no longer has the previous stream's caps, segment and status.
     func streamBegins() {
         monitor.withLock { $0.queue.streamBegins() }
     }
 
     private func discard(_ lost: [Payload]) { for payload in lost { lose(payload) } }
 
-    /// A payload that nobody gets, counted.
+    /// Discards a payload that was accepted but isn't delivered, and counts it as dropped.
     func lose(_ payload: Payload) {
         payload.discard()
         statistics.countDrop()
     }
 
-    /// A streaming thread that waits for the clock has to look again.
+    /// Wakes a streaming thread that waits for the clock, so that it checks the queue again.
     @inline(__always)
     func wakeStream() { if Payload.isClocked { alarm.cancel() } }
 
     // MARK: The streaming thread
 
-    /// Call it when the streaming thread goes downstream, and when the thread returns.
+    /// Records that the streaming thread leaves the node to go downstream, or returns from there.
     @inline(__always)
     func streamingThreadMoved(isOutward: Bool) {
         let count = crossings.load(ordering: .relaxed)
         if (count % 2 == 0) == isOutward { crossings.store(count &+ 1, ordering: .relaxed) }
     }
 
-    /// Waits for something to do.
+    /// Waits for the streaming thread's next step.
     func next() -> Queue.Step {
         while true {
-            // A flag rather than their list, which would be counted a reference on for each frame.
+            // A flag instead of the list of settled sends: the list would cost a retain and a release for each frame.
             var areSettled = false
             let step = monitor.wait { $0.next(&areSettled) }
-            if areSettled { tellSettled() }
-            // `drained` is a result, so that whoever waits for it is woken; there is nothing else to do.
+            if areSettled { notifySettled() }
+            // `drained` is a result only so that the monitor wakes `close`; the streaming thread has nothing to do.
             switch step {
             case .drained, nil: continue
             case let step?: return step
@@ -182,14 +186,15 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
         }
     }
 
-    /// The same up to a running time; `nil` then. A payload must be clocked.
+    /// Waits for the streaming thread's next step, at most until a running time; returns `nil` at that time. Only for
+    /// payloads that are clocked.
     func next(by deadline: ClockTime) -> Queue.Step? {
         while true {
-            // Before the look at the queue: what comes between the two is in time.
+            // Read the clock before the queue: a payload that arrives between the two is still in time.
             let now = owner.element?.currentRunningTime
             var areSettled = false
             let step = monitor.withLock { $0.next(&areSettled) }
-            if areSettled { tellSettled() }
+            if areSettled { notifySettled() }
             switch step {
             case .drained: continue
             case let step?: return step
@@ -200,7 +205,8 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
         }
     }
 
-    /// Waits for a running time at which something that was taken is due, while what is sent keeps the clock's pace.
+    /// Waits until a running time, at which a buffer taken from the queue is due. Returns earlier if buffers no longer
+    /// go out at the clock's pace.
     func waitInPace(until time: ClockTime) {
         while let element = owner.element, let now = element.currentRunningTime, now < time {
             let keepsPace = { [monitor] in
@@ -211,8 +217,8 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
         }
     }
 
-    /// Waits while frames would be refused because sending hasn't begun, or has been stopped. False when it never will, or by
-    /// `interrupted`, which is asked at each `wake`.
+    /// Waits until the gate is open. Returns false if the stream has ended or the node is uninitialized, or if
+    /// `interrupted`, which the gate calls at each `wake`, returns true.
     func waitUntilOpen(_ interrupted: () -> Bool) -> Bool {
         wait { state -> Bool? in
             if padHasEnded { return false }
@@ -221,22 +227,24 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
         } ?? false
     }
 
-    /// The source pad has sent EOS, because the source ended the stream or downstream refused a buffer. No buffer is accepted until
-    /// a flush or a new stream.
+    /// Whether the source pad has sent EOS, because the source ended the stream or downstream refused a buffer. The pad
+    /// then takes no buffer until a flush or a new stream.
     @inline(__always)
     var padHasEnded: Bool { pad?.hasEnded == true }
 
-    /// Why no buffer will be taken any more, where that is so.
+    /// Why downstream takes no more buffers; `nil` while downstream takes them.
     var refusal: FlowReturn? { pad?.refusal }
 
-    /// How often waiting senders check the pad's EOS flag. Nothing wakes them: `GstBaseSrc` doesn't tell its subclass, and a pad
-    /// probe costs 650 instructions for each buffer.
+    /// How often waiting senders check the pad's EOS flag. Polling is needed because nothing wakes the senders:
+    /// `GstBaseSrc` doesn't notify its subclass, and a pad probe costs 650 instructions for each buffer.
     static var pollInterval: ClockTime { .milliseconds(50) }
 
-    /// Waits until `body`, which runs under the lock and checks `padHasEnded`, gives a value; `nil` when `timeout` has run out.
-    /// Without a timeout it waits as long as it takes.
+    /// Waits until `body` returns a value, at most `timeout`; `nil` if the time has run out. Without a timeout there is
+    /// no limit. `body` runs under the lock and must check `padHasEnded`.
     @inline(__always)
-    func wait<Result>(upTo timeout: ClockTime? = nil, _ body: (inout State) -> Result?) -> Result? {
+    func wait<Result>(
+        upTo timeout: ClockTime? = nil, _ body: (inout sending State) -> sending Result?
+    ) -> sending Result? {
         var left = timeout?.nanoseconds ?? .max
         while true {
             let slice = min(left, Self.pollInterval.nanoseconds)
@@ -246,18 +254,19 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
         }
     }
 
+    /// Makes waiting senders check their conditions again.
     func wake() { monitor.withLock { _ in } }
 
-    /// Nothing will be taken any more.
+    /// Whether the stream has ended, so that the gate accepts no more payloads.
     var hasEnded: Bool { padHasEnded || monitor.withLock(wakes: false) { $0.queue.hasEnded } }
 
-    /// How the stream ends, when `next` says that it does.
+    /// How the stream ends, once `next` has returned `end`.
     var ending: Queue.Ending? { monitor.withLock(wakes: false) { $0.queue.ending } }
 }
 
 extension SendGate.State {
-    /// What the streaming thread does next; `nil`: wait. Sets `areSettled` when waiting sends got room: the caller must then call
-    /// `tellSettled`.
+    /// Returns what the streaming thread does next; `nil` if it must wait. Sets `areSettled` if waiting sends got room:
+    /// the caller must then call `notifySettled`.
     @inline(__always)
     mutating func next(_ areSettled: inout Bool) -> SendQueue<Payload>.Step? {
         let step = queue.next()

@@ -1,32 +1,36 @@
 import GStreamer
 import MediaGraphCore
 
-/// What a queue is filled by.
+/// A piece of media that a `SendQueue` can hold.
 protocol Queueable: TimedMedia {
-    /// What it is, the same object for all that are alike.
+    /// The format. All pieces of one format share one object.
     associatedtype Format: AnyObject
     associatedtype Timeline: SendTimeline where Timeline.Payload == Self
-    /// Whether the bound is nanoseconds of media, rather than a number of frames.
+    /// Whether the queue's bound is in nanoseconds of media, instead of a number of frames.
     static var isBoundByTime: Bool { get }
-    /// 1 for what is counted, or how many nanoseconds it lasts.
+    /// The duration in nanoseconds if `isBoundByTime`, otherwise 1.
     var weight: Int { get }
     var format: Format { get }
+    /// Whether this is the piece's format. Cheaper than `format`, which retains.
     func has(_ format: Format?) -> Bool
 }
 
-/// When payloads are shown. Begins anew with each `startSend`. Pure.
+/// Decides the timestamps of payloads. The queue makes a new timeline for each `startSend`. Pure.
 protocol SendTimeline: Sendable {
     associatedtype Payload
     init()
-    /// Stamps a payload; false, and nothing is counted, when it comes too soon. In the order in which they get in.
+    /// Stamps a payload. Returns false, and leaves the timeline unchanged, if the payload exceeds the declared rate.
+    /// Called in the order in which payloads enter the queue.
     mutating func stamp(_ payload: Payload, _ time: SendTime, _ pace: Pace) -> Bool
-    /// Stamps one that came too soon and has waited for its place since.
+    /// Stamps a payload that exceeds the declared rate but has waited for room since it was sent.
     mutating func force(_ payload: Payload, _ time: SendTime)
 }
 
-/// A payload's own timestamp, or when it came.
+/// The running time that a payload was sent with.
 enum SendTime: Sendable {
+    /// The sender's timestamp.
     case given(ClockTime)
+    /// The time of arrival, if the sender gave no timestamp.
     case arrived(ClockTime)
 
     var clockTime: ClockTime {
@@ -35,77 +39,79 @@ enum SendTime: Sendable {
         }
     }
 
+    /// `raw` is the sender's timestamp in nanoseconds, or `GST_CLOCK_TIME_NONE`.
     @inline(__always)
     init(_ raw: UInt64, arrival: () -> ClockTime?) {
         if raw != .max { self = .given(ClockTime(nanoseconds: raw)) } else { self = .arrived(arrival() ?? .zero) }
     }
 }
 
-/// What lies between senders and a source's streaming thread, as one state machine: when frames get in, when they are shown,
-/// and what goes downstream.
+/// The state machine between senders and a source's streaming thread. It decides which frames are accepted, which
+/// timestamps they get, and what goes downstream.
 ///
-/// Pure: no lock, no thread, no clock. Its owner locks, waits where it says so, and lets go of what it gives back.
-/// Frames come out in the order in which they went in. What else the stream is told has its place among them: status on
-/// before the first frame of each cycle, off behind its last, the end behind everything.
+/// Pure: no lock, no thread, no clock. The owner locks, waits when the queue says so, and discards the frames that the
+/// queue returns as lost. Frames leave in the order in which they entered. Status on goes out before the first frame of
+/// each `startSend`…`stopSend` cycle, status off after its last frame, and the end of the stream after everything else.
 struct SendQueue<Frame: Queueable> {
     /// Where the node is in its lifecycle.
     enum Phase: Sendable {
         case uninitialized, initialized
-        /// Inside `startSend`: frames are accepted and nobody waits, for the state change would wait with them.
+        /// Inside `startSend`: frames are accepted, but senders don't block, because the state change would block with
+        /// them.
         case starting
         case sending
         case stopped
     }
 
-    /// How the stream ends, behind what is queued.
+    /// How the stream ends, after the queued frames.
     enum Ending: Sendable {
         case endOfStream
         case failure(MediaGraphError)
     }
 
-    /// What became of a frame that was offered.
+    /// The result of offering a frame to the queue.
     enum Offer {
         case accepted
-        /// Lost: this frame, or the oldest.
+        /// The queue was full and dropped a frame: the new one or the oldest one.
         case dropped(Frame)
-        /// No room: the sender waits, or is refused if the policy is `refuse`.
+        /// There is no room: the sender waits, or its send fails if the policy is `refuse`.
         case full
-        /// Outside `startSend`…`stopSend`, or behind the end.
+        /// The frame came outside `startSend`…`stopSend`, or after the end of the stream.
         case closed
-        /// Faster than its source has declared.
+        /// The frame exceeds the rate that its source declared.
         case tooFrequent
     }
 
     /// What the streaming thread does next.
     enum Step {
-        /// Deliver a frame like the one before.
+        /// Deliver a frame in the current format.
         case frame(Frame)
-        /// Deliver it behind something new: `caps`, `segment` and status `on`, in this order.
+        /// Send the `caps`, the `segment` and status `on`, in this order, then deliver the frame.
         case announced(Frame, caps: Bool, segment: Bool, on: Bool)
-        /// Status off.
+        /// Send status off.
         case off
-        /// Downstream wants to negotiate anew.
+        /// Negotiate again, as downstream asked.
         case reconfigure
-        /// Nothing: whoever waits for the queue to run dry may go on.
+        /// Do nothing: the queue has become empty, and `close` can return.
         case drained
-        /// The stream ends, as `ending` says.
+        /// End the stream as `ending` says.
         case end
-        /// Stop at once.
+        /// Stop at once, because of a flush.
         case flush
     }
 
     private enum Drain {
         case none, wanted, done
-        /// Given up: what is left waits for the next cycle.
+        /// `close` gave up waiting: the remaining frames go out in the next cycle.
         case abandoned
     }
 
     private(set) var phase = Phase.uninitialized
     private(set) var ending: Ending?
-    /// Downstream refused the caps; nothing is accepted until a flush or a new stream.
+    /// Whether downstream refused the caps. The queue then accepts no frames until a flush or a new stream.
     private var isRefused = false
     private var queue = BoundedQueue<Frame, Never>(bound: 2, policy: .block)
-    /// How much is queued, by weight.
+    /// The total weight of the queued frames.
     private(set) var level = 0
     private var bound = 2
     private var pace = Pace.live
@@ -115,15 +121,17 @@ struct SendQueue<Frame: Queueable> {
     /// The format of the last caps sent downstream.
     private(set) var announcedFormat: Frame.Format?
     private var hasSegment = false
-    /// How long the graph makes what goes out wait for its sinks: so much may be queued beyond the bound.
+    /// The graph's latency. The queue may hold that much media beyond its bound, because the sinks make it wait that
+    /// long.
     var latency = ClockTime.zero
+    /// Whether status on has been sent, and status off hasn't.
     private var isOn = false
     private var isFlushing = false
     private var needsReconfigure = false
     private var drain = Drain.none
-    /// An off that came too late for its place: before anything else.
+    /// Whether status off couldn't be sent in its place; it then goes out before anything else.
     private var isOffOverdue = false
-    /// The streaming thread is downstream with something.
+    /// Whether the streaming thread is downstream with a frame or an event.
     private(set) var isDelivering = false
     private(set) var deliveredCount: UInt64 = 0
 
@@ -132,20 +140,24 @@ struct SendQueue<Frame: Queueable> {
     mutating func initialize(bound: Int, policy: OverflowPolicy, pace: Pace = .live) {
         self = SendQueue()
         (self.bound, self.pace) = (bound, pace)
-        // One that drops counts frames; for the others it is only what room is made for.
+        // `BoundedQueue` enforces this bound only when it drops, and then the bound is a number of frames. With the
+        // other policies the bound only reserves memory, and may be nanoseconds.
         queue = BoundedQueue(bound: min(bound, 1000), policy: policy)
         phase = .initialized
     }
 
+    /// Starts accepting frames; senders don't block before `opened`.
     mutating func open() {
         phase = .starting
         drain = .none
         timeline = Frame.Timeline()
     }
 
+    /// Lets senders block.
     mutating func opened() { if phase == .starting { phase = .sending } }
 
-    /// Nothing gets in any more. `isDrained` says when everything that did is out, and status off behind it.
+    /// Stops accepting frames. `isDrained` becomes true when the accepted frames, and status off after them, have gone
+    /// out.
     mutating func close() {
         phase = .stopped
         drain = isOn || queue.frameCount > 0 ? .wanted : .done
@@ -153,13 +165,14 @@ struct SendQueue<Frame: Queueable> {
 
     var isDrained: Bool { drain == .done }
 
-    /// The stream stands still, so the queue can't run dry: what is in it stays for the next cycle, behind an off.
+    /// Gives up draining because the stream has stalled. The queued frames stay for the next cycle; status off goes out
+    /// before them.
     mutating func abandonDrain() {
         isOffOverdue = isOn
         drain = .abandoned
     }
 
-    /// The frames that are lost with it.
+    /// Ends the node's run. Returns the frames that are lost.
     mutating func uninitialize() -> [Frame] {
         phase = .uninitialized
         return takeAll()
@@ -167,16 +180,19 @@ struct SendQueue<Frame: Queueable> {
 
     var isOpen: Bool { (phase == .starting || phase == .sending) && ending == nil && !isRefused }
 
-    /// The end is asked for, or downstream has made one.
+    /// Whether the source asked for the end of the stream, or downstream refused the caps.
     var hasEnded: Bool { ending != nil || isRefused }
 
     // MARK: Senders
 
-    /// Whether senders wait while the queue is full; with the policy `refuse` their sends fail instead.
+    /// Whether senders wait while the queue is full. With the policy `refuse` their sends fail instead.
     var waits: Bool { queue.policy != .refuse }
 
-    /// Takes a frame and stamps it, where there is room. `suspends`: the sender is a task, which may wait in any phase. `hasWaited`:
-    /// the frame waited for room; without a timestamp of its own it is then never too frequent.
+    /// Stamps and queues a frame if there is room.
+    ///
+    /// - Parameters:
+    ///   - suspends: Whether the sender is a task, which may wait in any phase.
+    ///   - hasWaited: Whether the frame has waited for room. A frame without a timestamp is then never too frequent.
     @inline(__always)
     mutating func offer(_ frame: Frame, _ time: SendTime, suspends: Bool, hasWaited: Bool = false) -> Offer {
         guard isOpen else { return .closed }
@@ -187,7 +203,7 @@ struct SendQueue<Frame: Queueable> {
             timeline.force(frame, time)
         }
         if !frame.has(format) { format = frame.format }
-        // By the timestamp that it was given: it may be ahead of the time at which it came.
+        // Check again with the new timestamp, which may be ahead of the time of arrival.
         let isFull = isBounded && isFull(for: frame.timestamp)
         level += frame.weight
         if isFull { return overflow(frame) }
@@ -195,17 +211,19 @@ struct SendQueue<Frame: Queueable> {
         return .accepted
     }
 
-    /// Whether a full queue takes nothing, so that its sender waits or fails.
+    /// Whether a full queue takes no frame, so that the sender must wait or fails.
     private func refuses(_ suspends: Bool) -> Bool {
         switch queue.policy {
-        // While the state change runs no thread may wait, and a source that blocks loses nothing.
+        // During the state change no thread may wait, and with `block` no frame may be lost: the queue exceeds its
+        // bound.
         case .block: suspends || phase == .sending
         case .refuse: true
         case .dropOldest, .dropNewest: false
         }
     }
 
-    /// Called when the bound is reached. Frames that wait only because of the graph's latency don't count.
+    /// Whether a queue that has reached its bound is full. Frames that wait only because of the graph's latency don't
+    /// count.
     @inline(never)
     private func isFull(for timestamp: ClockTime?) -> Bool {
         guard latency > .zero else { return true }
@@ -214,7 +232,7 @@ struct SendQueue<Frame: Queueable> {
             : queue.isFull(for: timestamp, bound: bound, latency: latency)
     }
 
-    /// Drops as the policy says; where it neither drops nor may wait, the queue takes more than its bound.
+    /// Drops a frame if the policy says so. With the other policies the frame is queued beyond the bound.
     @inline(never)
     private mutating func overflow(_ frame: Frame) -> Offer {
         switch queue.offer(frame) {
@@ -228,17 +246,17 @@ struct SendQueue<Frame: Queueable> {
         }
     }
 
-    /// The first end counts.
+    /// Requests the end of the stream. Only the first request counts.
     mutating func end(_ ending: Ending) { if self.ending == nil { self.ending = ending } }
 
     // MARK: Downstream
 
-    /// Downstream refused the caps: nothing gets in any more, and nothing follows what is queued.
+    /// Stops accepting frames because downstream refused the caps.
     mutating func refuse() { isRefused = true }
 
     mutating func reconfigure() { needsReconfigure = true }
 
-    /// Until `resume` the streaming thread is told to stop. The frames that are lost by it.
+    /// Tells the streaming thread to stop until `resume`. Returns the frames that are lost.
     mutating func flush() -> [Frame] {
         isFlushing = true
         hasSegment = false
@@ -251,7 +269,8 @@ struct SendQueue<Frame: Queueable> {
         isRefused = false
     }
 
-    /// A stream that has been told nothing yet: no caps, no segment; its predecessor's off would come too late.
+    /// Resets the state of the stream. The new stream has no caps and no segment yet, and a status off of the previous
+    /// stream would come too late.
     mutating func streamBegins() {
         announcedFormat = nil
         hasSegment = false
@@ -272,7 +291,7 @@ struct SendQueue<Frame: Queueable> {
 
     // MARK: The streaming thread
 
-    /// What to do next; `nil`: wait.
+    /// Returns what the streaming thread does next; `nil` if it must wait.
     mutating func next() -> Step? {
         isDelivering = false
         if isFlushing { return .flush }
@@ -296,14 +315,15 @@ struct SendQueue<Frame: Queueable> {
         return ending == nil ? nil : .end
     }
 
-    /// Whether `next` has something to say.
+    /// Whether `next` would return a step.
     var hasNext: Bool {
         if isFlushing || isOffOverdue || needsReconfigure { return true }
         if drain == .abandoned { return false }
         return queue.frameCount > 0 || drain == .wanted || ending != nil || isOn && phase == .stopped
     }
 
-    /// Whether what is queued goes out at the clock's pace: not behind `close`, when everybody waits for it.
+    /// Whether queued frames go out at the clock's pace. After `close` they go out at once, because `close` waits for
+    /// them.
     var keepsPace: Bool { !isFlushing && (phase == .starting || phase == .sending) }
 
     private mutating func announced(_ frame: Frame) -> Step {

@@ -2,25 +2,28 @@ import CMediaGraphABI
 import GStreamer
 import MediaGraphCore
 
-/// What goes through a gate: a buffer on its way from a sender to the streaming thread.
+/// A buffer on its way through a gate, from a sender to the streaming thread.
 ///
-/// Conform with a structure that has no reference that Swift counts: it moves through queue and lock.
+/// A conforming structure must not contain references that Swift counts: each move through the queue and the lock would
+/// retain and release them.
 protocol SentPayload: Queueable, Sendable where Format: SentFormatDescription, Format.Payload == Self {
-    /// As it comes in, in C.
+    /// The C structure in which the sender passes the media.
     associatedtype Outgoing: OutgoingMedia
-    /// What a source's declarations and a node's properties allow.
+    /// What the source's declarations and the node's properties allow.
     associatedtype Rules: Sendable
-    /// What else a node adds to each, whatever it is.
+    /// Metadata that the node adds to each payload.
     associatedtype Marks: Sendable
 
-    /// What a refusal is about, such as "sending a frame".
+    /// The action that a refusal is about, such as "sending a frame": the subject of error messages.
     static var act: String { get }
     static var log: DebugCategory { get }
+    /// The rules before a node or a source has set any.
     static var anything: Rules { get }
-    /// The streaming thread waits by the clock too, and looks again when something comes in.
+    /// Whether the streaming thread also waits for the clock, and must be woken when a payload arrives.
     static var isClocked: Bool { get }
 
-    /// `take` or `discard` is called once; never under a lock, for the memory goes back to whoever handed it over.
+    /// Returns the buffer. Call either `take` or `discard`, exactly once, and never under a lock: freeing the buffer
+    /// can call the sender's code.
     func take() -> Buffer
 }
 
@@ -29,24 +32,24 @@ extension SentPayload {
     func discard() { _ = take() }
 }
 
-/// A C structure that media is handed over in.
+/// A C structure in which a sender passes media to the node.
 protocol OutgoingMedia {
-    /// Running time, or GST_CLOCK_TIME_NONE.
+    /// Running time in nanoseconds, or `GST_CLOCK_TIME_NONE`.
     var timestamp: UInt64 { get }
-    /// Lets go of what was handed over and isn't wanted.
-    func giveBack()
+    /// Releases the memory or the buffer that the sender passed with a refused payload.
+    func releaseMedia()
 }
 
 /// The format of payloads. Made once and shared by all payloads until the format changes.
 protocol SentFormatDescription: AnyObject, Sendable {
     associatedtype Payload: SentPayload
-    /// Throws, with what was expected, if the payload is invalid or `rules` forbid it.
+    /// Throws an error that says what was expected if the payload is invalid or `rules` forbid it.
     init(_ outgoing: Payload.Outgoing, _ rules: Payload.Rules) throws(MediaGraphError)
     /// Whether `outgoing` has this format and complete data.
     func accepts(_ outgoing: UnsafePointer<Payload.Outgoing>) -> Bool
-    /// Makes a payload that takes over the data of `outgoing`; copies the data only where it must.
+    /// Makes a payload that takes over the data of `outgoing`, copying the data only if necessary.
     consuming func payload(_ outgoing: UnsafePointer<Payload.Outgoing>, _ marks: Payload.Marks) throws(MediaGraphError)
         -> Payload
-    /// What was expected of a payload that came too soon.
+    /// The declared rate limit, for the error about a payload that exceeds it.
     var pace: String { get }
 }

@@ -2,27 +2,28 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// A source as its node holds it, whichever copy of the code it comes from. Called from one change of state at a time.
+/// A node's handle to its source, which may come from another copy of this code. State changes call it one at a time.
 protocol SourceHandling: AnyObject, Sendable {
     associatedtype Payload: SentPayload
     var name: String { get }
-    /// What may be sent: what it declares itself, or what its node allows.
+    /// Returns what may be sent: the source's own declarations, or the node's rules.
     func rules(_ node: Payload.Rules) -> Payload.Rules
-    /// `downstream` is what can be sent; `nil`: anything.
+    /// Called in NULL→READY. `downstream` is what downstream accepts; `nil` for anything.
     func initialize(_ gate: SendGate<Payload>, downstream: Caps?) throws(MediaGraphError)
-    /// Downstream asked for a new negotiation, with this outcome.
+    /// Called when downstream asked for a new negotiation. `downstream` is what downstream accepts now; `nil` for
+    /// anything.
     func downstreamChanged(_ downstream: Caps?)
     func startSend() throws(MediaGraphError)
     func stopSend()
     func uninitialize()
 }
 
-/// A source and the gate that it sends through, from `initialize` to `uninitialize`, whichever element carries them.
+/// Drives a source and its gate from `initialize` to `uninitialize`, for any source element.
 final class SourceLifecycle<Handle: SourceHandling>: Sendable {
     private struct State: Sendable {
-        /// From Swift: stays for the next run too.
+        /// The source attached from Swift. Kept across runs.
         var attached: Handle?
-        /// From `handler=`: made anew for each run.
+        /// The source that `handler=` names. Made for each run.
         var named: Handle?
         var current: Handle? { attached ?? named }
     }
@@ -36,13 +37,15 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
     var hasSource: Bool { current != nil }
     private var current: Handle? { state.withLock { $0.current } }
 
-    /// In NULL; one that is there isn't replaced. `handler` is the node's property. `make` takes the source over; `nil` takes
-    /// it away.
+    /// Attaches the source that `make` returns; with `nil` detaches the current one.
+    ///
+    /// The node must be in NULL. An attached source isn't replaced: throws `alreadyInUse` then, and also if `handler`,
+    /// the node's property, is set.
     func attach(
         to name: String, isInNull: Bool, handler: String = "", _ make: (() -> Handle)?
     ) throws(MediaGraphError) {
         guard isInNull else {
-            throw .lockedWhileRunning(.init("\(name)'s source", expected: "to be attached before the graph starts"))
+            throw .lockedWhileRunning(.init("\(name)'s source", actual: "can only be attached before the graph starts"))
         }
         if make != nil {
             guard handler.isEmpty else {
@@ -54,7 +57,7 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
             }
         }
         let handle = make?()
-        // Let go outside the lock: the end of a source may call anything.
+        // Release the old source outside the lock: its deinitializer may run any code.
         let replaced = state.withLock { state in
             defer { state.attached = handle }
             return state.attached
@@ -62,15 +65,15 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
         withExtendedLifetime(replaced) {}
     }
 
-    /// What `handler=` may be set to.
+    /// Throws if `handler=` is set while a source is attached from Swift.
     func validate(handler: String) throws(PropertyRefused) {
         if !handler.isEmpty, isAttached {
-            throw PropertyRefused("a source from Swift is attached; it can have one only")
+            throw PropertyRefused("a source from Swift is attached; detach it first")
         }
     }
 
-    /// The element's change of state, with the source's calls around what its parent class does. `initialize` is the element's own,
-    /// for NULL→READY.
+    /// Runs the element's state change and calls the source before or after it. `parent` is the parent class's state
+    /// change. `initialize` is the element's own initialization, for NULL→READY.
     func changeState(
         _ change: StateChange, initialize: () throws(MediaGraphError) -> Void, parent: () -> StateChangeResult
     ) throws(MediaGraphError) -> StateChangeResult {
@@ -94,7 +97,7 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
         }
     }
 
-    /// The source of `handler=`, for one run.
+    /// Makes the source that `handler=` names, for one run. Does nothing if `handler` is empty.
     func setNamed(_ handler: String, of name: String, _ make: () throws(MediaGraphError) -> Handle)
         throws(MediaGraphError)
     {
@@ -107,7 +110,8 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
         state.withLock { $0.named = handle }
     }
 
-    /// NULL→READY. `downstream` is what can be sent; `nil`: anything. False where there is no source.
+    /// Initializes the gate and the source, in NULL→READY. `downstream` is what downstream accepts; `nil` for anything.
+    /// Returns false if there is no source.
     func initialize(
         _ settings: SendGate<Handle.Payload>.Settings, downstream: Caps?
     ) throws(MediaGraphError) -> Bool {
@@ -120,10 +124,11 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
         return true
     }
 
-    /// Downstream asked for a new negotiation.
+    /// Called when downstream asked for a new negotiation. `downstream` is what downstream accepts now; `nil` for
+    /// anything.
     func downstreamChanged(_ downstream: Caps?) { current?.downstreamChanged(downstream) }
 
-    /// PLAYING.
+    /// Starts the source, after PAUSED→PLAYING.
     func startSend() throws(MediaGraphError) {
         guard let handle = current else { return }
         gate.open()
@@ -135,7 +140,7 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
         log("sending")
     }
 
-    /// Out of PLAYING.
+    /// Stops the source, before PLAYING→PAUSED.
     func stopSend() {
         guard let handle = current else { return }
         gate.close()
@@ -143,7 +148,7 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
         log("stopped")
     }
 
-    /// READY→NULL.
+    /// Uninitializes the gate and the source, after READY→NULL.
     func uninitialize() {
         gate.uninitialize()
         let handle = state.withLock { state in

@@ -3,13 +3,13 @@ import GStreamer
 import MediaGraphCore
 
 extension MGVideoSender {
-    /// The sender of a node's gate; whoever keeps it retains it.
+    /// Makes the C sender of a node's gate. The receiver must `retain` the sender to keep it beyond the call.
     init(_ gate: VideoGate) {
         self.init()
         abi_version = MEDIAGRAPH_ABI_VERSION
         control = MGSenderControl(gate)
         send = { context, frame, error in
-            // The caller holds the gate for the length of the call: no retain here.
+            // The caller keeps the gate alive during the call, so no retain is needed.
             Unmanaged<VideoGate>.fromOpaque(context!)._withUnsafeGuaranteedRef { gate in
                 do throws(MediaGraphError) {
                     try gate.send(frame!)

@@ -3,9 +3,9 @@ import Dispatch
 import GStreamer
 import MediaGraphCore
 
-/// How a task hears what became of what it sent.
+/// Reports the result of a send to the task that sent.
 ///
-/// `@unchecked Sendable`: the other side's C function and its context, which may be called once from any thread.
+/// `@unchecked Sendable`: the sender's C function may be called on any thread, exactly once.
 struct SendCallback: @unchecked Sendable {
     let waiter: UnsafeMutableRawPointer?
     let done: @convention(c) (UnsafeMutableRawPointer?, Int32, UnsafePointer<MGError>?) -> Void
@@ -17,7 +17,7 @@ struct SendCallback: @unchecked Sendable {
     }
 }
 
-/// What a task sends, while it waits for room.
+/// A task's send that waits for room in the queue.
 struct WaitingSend<Payload: SentPayload>: Sendable {
     let ticket: UInt64
     let payload: Payload
@@ -25,7 +25,7 @@ struct WaitingSend<Payload: SentPayload>: Sendable {
     let callback: SendCallback
 }
 
-/// One that waits no more: it is in, or was refused.
+/// A task's send that no longer waits: the queue accepted the payload, or refused it as too frequent.
 struct SettledSend<Payload: SentPayload>: Sendable {
     let waiting: WaitingSend<Payload>
     let isTooFrequent: Bool
@@ -40,7 +40,7 @@ extension SendGate.State {
             switch offer {
             case .full, .closed: return
             case .tooFrequent: isTooFrequent = true
-            // Only with a queue that blocks does anyone wait, and that drops nothing.
+            // Tasks wait only while the queue's policy is to block, and such a queue drops nothing.
             case .accepted, .dropped: break
             }
             waiting.removeFirst()
@@ -48,19 +48,22 @@ extension SendGate.State {
         }
     }
 
+    /// Removes and returns all waiting sends.
     mutating func takeWaiting() -> [WaitingSend<Payload>] {
         defer { waiting.removeAll() }
-        // An array of nothing made from a deque writes to the one that all empty arrays share, a race in Thread Sanitizer's eyes.
+        // Making an array from an empty deque writes to the storage that all empty arrays share, which Thread Sanitizer
+        // reports as a race.
         return waiting.isEmpty ? [] : Array(waiting)
     }
 
+    /// Removes and returns the waiting send with this ticket; `nil` if it no longer waits.
     mutating func takeWaiting(_ ticket: UInt64) -> WaitingSend<Payload>? {
         guard let index = waiting.firstIndex(where: { $0.ticket == ticket }) else { return nil }
         return waiting.remove(at: index)
     }
 }
 
-/// Time-outs of tasks, which no thread may wait for.
+/// Runs code after a delay, for the time-outs of tasks: no thread may block for a task.
 enum Timer {
     static func run(after time: ClockTime, _ body: @escaping @Sendable () -> Void) {
         DispatchQueue.global().asyncAfter(

@@ -2,7 +2,7 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// A share's source as the video source that `sharesource` has inside itself.
+/// Adapts a `ShareSource` to the video source inside a `sharesource` node.
 package final class ShareVideo: VideoSource {
     private let source: any ShareSource
     private let sender = Mutex<VideoSender?>(nil)
@@ -29,7 +29,7 @@ package final class ShareVideo: VideoSource {
     package func uninitialize() { sender.withLock { $0 = nil } }
 }
 
-/// A share's source of sound as the microphone that `sharesource` has inside itself.
+/// Adapts a `ShareAudioSource` to the virtual microphone inside a `sharesource` node.
 package final class ShareAudio: VirtualMic {
     private let source: any ShareAudioSource
     private let sender = Mutex<AudioSender?>(nil)

@@ -1,30 +1,34 @@
 import GStreamer
 import MediaGraphCore
 
-/// A source of what a user shares, a screen or anything else, that a `sharesource` node drives (Zoom's
+/// A source of the video that a user shares, such as a screen, for a `sharesource` node (Zoom's
 /// `ZoomVideoSDKShareSource`).
 ///
-/// `shareSendStarted` comes when the share begins: with PLAYING, when the source is given to a graph that runs
-/// (``ShareSourceNode/startSharing(_:audioSource:)``), and after each pause; `shareSendStopped` when it ends or pauses. Both
-/// come on the thread that changes the graph's state or pauses the share, one at a time: return soon, and send from a thread or
-/// task of your own. The node holds the source from attachment until it is detached or freed.
+/// The node calls `shareSendStarted` when the share begins: when the graph goes to PLAYING, when the source is given to
+/// a running graph (``ShareSourceNode/startSharing(_:audioSource:)``), and after each pause. The node calls
+/// `shareSendStopped` when the share ends or pauses. Both are called on the thread that changes the graph's state or
+/// pauses the share, one at a time. Return soon, and send from your own thread or task. The node retains the source
+/// until the source is detached or the node is freed.
 ///
-/// A frame is sent as a camera's is, by a ``VideoSender``, in any format and size that a graph's elements take; the size may be
-/// another with each frame.
+/// Send frames with the ``VideoSender``, in any format and size that the graph's elements accept. The size may change
+/// with each frame.
 public protocol ShareSource: AnyObject, Sendable {
-    /// Frames are accepted from now on, from inside this call too.
+    /// Called when the node begins to accept frames. You may send from inside this call. If you throw an error, the
+    /// node posts the error on the bus.
     func shareSendStarted(sender: VideoSender) throws
-    /// Frames are refused from now on: stop the pump, and let the sender go.
+    /// Called when the node no longer accepts frames. Stop sending, and release the sender.
     func shareSendStopped()
 }
 
-/// A share's source that is one task: it implements `run`, and leaves `shareSendStarted` and `shareSendStopped` alone.
+/// A share source that sends from one task. Implement `run`; `shareSendStarted` and `shareSendStopped` have default
+/// implementations.
 ///
-/// The node starts the task when the share begins or goes on, cancels it when it ends or pauses and waits for its end, at most
-/// `stop-timeout`. `run` returning ends the stream; an error that it throws comes on the bus with the node's name, but for those
-/// that a stop brings about.
+/// The node starts the task when the share begins or resumes. When the share ends or pauses, the node cancels the task
+/// and waits for its end, at most `stop-timeout`. The stream ends when `run` returns. The node posts an error that
+/// `run` throws on the bus, except for errors that result from stopping.
 public protocol AsyncShareSource: ShareSource {
-    /// Sends until it has no more, or is cancelled: on the sender's `async` calls, which suspend under back-pressure.
+    /// Sends frames until there are no more or the task is cancelled. Use the sender's `async` functions, which suspend
+    /// while the queue is full.
     func run(sender: VideoSender) async throws
 }
 
@@ -35,17 +39,20 @@ extension AsyncShareSource {
     public func shareSendStopped() {}
 }
 
-/// A source of a share's sound, mono or stereo (Zoom's `ZoomVideoSDKShareAudioSource`): called as a ``ShareSource`` is.
+/// A source of a share's sound, mono or stereo (Zoom's `ZoomVideoSDKShareAudioSource`). The node calls it at the same
+/// times and on the same threads as a ``ShareSource``.
 public protocol ShareAudioSource: AnyObject, Sendable {
-    /// Sound is accepted from now on, from inside this call too.
+    /// Called when the node begins to accept sound. You may send from inside this call. If you throw an error, the node
+    /// posts the error on the bus.
     func startSendAudio(sender: AudioSender) throws
-    /// Sound is refused from now on: stop the pump, and let the sender go.
+    /// Called when the node no longer accepts sound. Stop sending, and release the sender.
     func stopSendAudio()
 }
 
-/// A source of a share's sound that is one task, as an ``AsyncShareSource`` is.
+/// A source of a share's sound that sends from one task, like an ``AsyncShareSource``.
 public protocol AsyncShareAudioSource: ShareAudioSource {
-    /// Sends until it has no more, or is cancelled: on the sender's `async` calls, which suspend under back-pressure.
+    /// Sends sound until there is no more or the task is cancelled. Use the sender's `async` functions, which suspend
+    /// while the queue is full.
     func run(sender: AudioSender) async throws
 }
 

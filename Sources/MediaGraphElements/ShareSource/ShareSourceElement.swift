@@ -3,16 +3,16 @@ import GStreamer
 import MediaGraphCore
 import MediaGraphDescription
 
-/// `sharesource`: what a user shares, picture and sound, as one live source with two streams.
+/// `sharesource`: a live source of the video and sound that a user shares, with one stream for each.
 ///
 /// ```
 /// videosource ─▶ src
 /// virtualmic  ─▶ audio   (on request)
 /// ```
-/// A bin around the two sources there are, each with its gate, queue and timestamps: what a share adds is that both go by one
-/// clock and base time, begin and pause together, and that either may be missing.
+/// The element is a bin around a `videosource` and a `virtualmic`, each with its own gate, queue and timestamps. The
+/// bin makes both streams use one clock and base time, and begin and pause together. Either stream may be missing.
 final class ShareSourceElement: BinElement, ConfigurableElement, NodeTraits, @unchecked Sendable {
-    // `@unchecked Sendable`: constants, each `Sendable`.
+    // `@unchecked Sendable`: all properties are `Sendable` constants.
 
     struct Settings: Sendable {
         var pace = Pace.live
@@ -32,7 +32,7 @@ final class ShareSourceElement: BinElement, ConfigurableElement, NodeTraits, @un
         ElementDeclaration(
             factoryName: NodeName.shareSource, typeName: "GstShareSource", longName: "Share source",
             classification: "Source/Video/Audio",
-            summary: "What a user shares: raw video and sound that handlers send, as a live source",
+            summary: "Live source of the raw video and sound that a user shares, sent by handlers",
             author: NodeDefinition.author,
             padTemplates: [
                 PadTemplate("src", .source, caps: "video/x-raw, format={ \(FrameCaps.formatNames) }"),
@@ -41,25 +41,25 @@ final class ShareSourceElement: BinElement, ConfigurableElement, NodeTraits, @un
             properties: [
                 .child(
                     "handler", of: Self.self, default: "", changes: .untilInitialized,
-                    "Name of the picture's handler, one of videosource's; `mediagraph inspect` lists those that there are"
+                    "Name of the video handler, one of videosource's; `mediagraph inspect` lists the available handlers"
                 ) { ($0.video.source, "handler") },
                 .child(
                     "options", of: Self.self, default: "", changes: .untilInitialized, NodeDefinition.optionsBlurb
                 ) { ($0.video.source, "options") },
                 .child(
                     "audio-handler", of: Self.self, default: "", changes: .untilInitialized,
-                    "Name of the sound's handler, one of virtualmic's"
+                    "Name of the audio handler, one of virtualmic's"
                 ) { ($0.audio.source, "handler") },
                 .child(
                     "audio-options", of: Self.self, default: "", changes: .untilInitialized,
-                    "The sound's handler's options, as options"
+                    "Options of the audio handler, in the syntax of options"
                 ) { ($0.audio.source, "options") },
                 .setting(
                     "pace", of: Self.self, \.pace, changes: .untilInitialized,
-                    "Whether frames and sound go out at the clock's pace or as fast as they are taken"),
+                    "Whether frames and sound are sent at the clock's pace or as fast as downstream takes them"),
                 .setting(
                     "paused", of: Self.self, \.isPaused, changes: .always,
-                    "Whether the share is paused: its sources are stopped, and downstream is told that its streams are off"
+                    "Whether the share is paused: its sources are stopped, and its streams' status is off"
                 ),
                 NodeStatistics.property("stats", of: Self.self) { $0.counted(by: $0.video) },
                 NodeStatistics.property("audio-stats", of: Self.self) { $0.counted(by: $0.audio) },
@@ -67,9 +67,10 @@ final class ShareSourceElement: BinElement, ConfigurableElement, NodeTraits, @un
             abiVersion: NodeDefinition.abiVersion)
     }
 
-    override class var speaksForChildren: Bool { true }
-    override class var hearsSentEvents: Bool { true }
+    override class var ownsChildErrors: Bool { true }
+    override class var handlesSentEvents: Bool { true }
 
+    // A stream that sends nothing must end too: the graph waits for its sink.
     override func endOfStreamRequested() -> Bool {
         for stream in [video, audio] { stream.endIfIdle(isPaused: settings.current.isPaused) }
         return false
@@ -95,28 +96,30 @@ final class ShareSourceElement: BinElement, ConfigurableElement, NodeTraits, @un
     required init(instance: ElementInstance) {
         video = ShareStream(VideoSourceElement.self, "share_video", in: instance)
         audio = ShareStream(VirtualMicElement.self, "share_audio", in: instance)
-        try? audio.source.setProperty("stereo", to: true)
+        audio.source.configure("stereo", to: true)
         states = ShareStates([video, audio])
         super.init(instance: instance)
         video.setPad(addGhostPad("src", target: video.sourcePad))
         NodeVTable.install(Self.vtable.pointer, on: instance)
     }
 
-    /// At any time: while the node runs, a source that is set begins to send, and one that is taken away has stopped.
+    /// Attaches a source to a stream, or detaches it if `attaches` is false, in any state. While the node runs, an
+    /// attached source begins to send, and a detached source has been stopped when this returns.
     private func attach(
-        _ isThere: Bool, to stream: ShareStream, _ set: (Element) throws(MediaGraphError) -> Void
+        _ attaches: Bool, to stream: ShareStream, _ set: (Element) throws(MediaGraphError) -> Void
     ) throws(MediaGraphError) {
-        // Asked before the one that is there is stopped for it.
-        guard !isThere || !stream.hasSource else {
-            throw .alreadyInUse(.init("\(name)'s share", expected: "one source", actual: "a second"))
+        // Check first, because `whileIdle` would stop the current source.
+        guard !attaches || !stream.hasSource else {
+            throw .alreadyInUse(.init(name, actual: "already has a source for this stream; remove it first"))
         }
         try states.whileIdle(stream) { () throws(MediaGraphError) in
             try set(stream.source)
-            stream.attached(isThere)
+            stream.attached(attaches)
         }
-        if isThere, isRunning { warnOfLoss() }
+        if attaches, isRunning { warnIfUnlinked() }
     }
 
+    /// The counters of the source inside the stream.
     private func counted(by stream: ShareStream) -> Structure {
         (try? stream.source.property("stats", as: Structure.self)) ?? NodeStatistics.nothing
     }
@@ -124,19 +127,19 @@ final class ShareSourceElement: BinElement, ConfigurableElement, NodeTraits, @un
     func settingsDidChange(_ property: String) {
         switch property {
         case "paused": states.pause { [settings] in settings.current.isPaused }
-        default: for stream in [video, audio] { try? stream.source.setProperty(property, to: settings.current.pace) }
+        default: for stream in [video, audio] { stream.source.configure(property, to: settings.current.pace) }
         }
     }
 
-    // MARK: The sound's pad
+    // MARK: The audio pad
 
     override func requestPad(_ template: String, name: String?) -> GhostPad? {
         guard !isRunning else {
-            postWarning(.settings, "\(self.name): its audio must be linked before it runs")
+            postWarning(.settings, "\(self.name): audio is refused: link it before the graph runs")
             return nil
         }
         guard element.staticPad("audio") == nil else {
-            postWarning(.settings, "\(self.name) has one audio, which is taken: put a tee behind it")
+            postWarning(.settings, "\(self.name): audio is already linked; put a tee behind it")
             return nil
         }
         let pad = addGhostPad("audio", target: audio.sourcePad)
@@ -164,13 +167,13 @@ final class ShareSourceElement: BinElement, ConfigurableElement, NodeTraits, @un
         }
     }
 
-    /// The bin first: it gives its children clock and base time.
+    /// The bin changes its state first, because it gives its children the clock and the base time.
     private func follow(_ change: StateChange, up state: State) -> StateChangeResult {
         let result = super.changeState(change)
         guard result != .failure else { return result }
-        if state == .ready { warnOfLoss() }
+        if state == .ready { warnIfUnlinked() }
         guard states.follow(state) else {
-            // As far as the node came, which stays there.
+            // The node stays in the previous state, so the streams go back to that state.
             _ = states.follow(State(rawValue: state.rawValue - 1)!)
             return .failure
         }
@@ -183,13 +186,16 @@ final class ShareSourceElement: BinElement, ConfigurableElement, NodeTraits, @un
         return result == .failure ? result : outcome(state)
     }
 
-    /// The bin's own goes by its children, which weren't there yet: with NO_PREROLL for PLAYING the pipeline would leave sinks
-    /// that wait for their first buffer in PAUSED.
+    /// The result of a state change. The bin's own result can't be used, because it depends on the children, which
+    /// hadn't changed their states yet. NO_PREROLL for PLAYING would make the pipeline leave sinks that wait for their
+    /// first buffer in PAUSED.
     private func outcome(_ state: State) -> StateChangeResult { state == .paused ? .noPreroll : .success }
 
-    private func warnOfLoss() {
-        for (stream, pad) in [(video, "src"), (audio, "audio")] where stream.isLost {
-            postWarning(.settings, "\(name): its \(pad) isn't linked, so its source isn't started: \(name).\(pad) ! …")
+    private func warnIfUnlinked() {
+        for (stream, pad) in [(video, "src"), (audio, "audio")] where stream.isUnlinkedSource {
+            postWarning(
+                .settings,
+                "\(name): the \(pad) pad isn't linked, so its source isn't started; link it with \(name).\(pad) ! …")
         }
     }
 }

@@ -1,19 +1,19 @@
 import GStreamer
 import MediaGraphCore
 
-/// Brings a share's streams to the states where they belong: the node's own, but no further than PAUSED while the share is
-/// paused.
+/// Changes the states of a share's streams. The streams follow the node's state, but no further than PAUSED while the
+/// share is paused.
 ///
-/// One thread at a time moves them. A pause that comes meanwhile is left to that thread, so a source may pause its own share
-/// from any of its callbacks, and no lock is held while these run.
+/// Only one thread at a time changes the states. If the share is paused or resumed meanwhile, that thread also makes
+/// this change. So a source may pause its own share from any of its callbacks, and no lock is held while callbacks run.
 final class ShareStates: Sendable {
     private struct Position: Sendable {
         /// The node's own state.
         var node = State.null
         var isPaused = false
-        /// Where the streams are, or are being brought.
+        /// The streams' state, or the state that they are changing to.
         var reached = State.null
-        /// The thread that brings them there.
+        /// The thread that is changing the streams' states.
         var mover: UInt?
 
         var goal: State { isPaused ? min(node, .paused) : node }
@@ -24,31 +24,29 @@ final class ShareStates: Sendable {
 
     init(_ streams: [ShareStream]) { self.streams = streams }
 
-    /// The node is going to a state, and the streams with it. False when one can't.
+    /// Brings the streams to the node's new state. Returns false if a stream's state change fails.
     func follow(_ state: State) -> Bool {
-        let isMine = begin()
+        let isMover = begin()
         position.withLock { $0.node = state }
-        return isMine ? move() : true
+        return isMover ? move() : true
     }
 
-    /// Whether the share is to be paused; asked under the lock, so that of two who change it the last one's wish holds. Any
-    /// thread.
+    /// Pauses or resumes the share. May be called on any thread. `isPaused` runs under the lock, so that of two
+    /// concurrent changes the later one wins.
     func pause(_ isPaused: () -> Bool) {
-        let isMine = position.withLock { position in
+        let isMover = position.withLock { position in
             position.isPaused = isPaused()
             guard position.mover == nil else { return false }
-            position.mover = currentThread()
+            position.mover = currentThreadID()
             return true
         }
-        if isMine { _ = move() }
+        if isMover { _ = move() }
     }
 
-    /// Runs `body` with the stream in NULL, and brings it back to where the others are.
+    /// Runs `body` while the stream is in NULL, and then brings the stream back to the other streams' state.
     func whileIdle(_ stream: ShareStream, _ body: () throws(MediaGraphError) -> Void) throws(MediaGraphError) {
         guard begin() else {
-            throw .wrongUsage(
-                .init("a share's source", expected: "to be set outside of its own callbacks", actual: "from inside one")
-            )
+            throw .wrongUsage(.init("a share's source", actual: "can't be changed from inside its own callbacks"))
         }
         let reached = position.withLock { $0.reached }
         _ = stream.go(to: .null)
@@ -59,9 +57,10 @@ final class ShareStates: Sendable {
         try body()
     }
 
-    /// Waits until nobody moves them. False on the thread that does.
+    /// Waits until no thread is changing the states, and makes the calling thread the one that does. Returns false at
+    /// once if the calling thread is doing so already, inside a callback.
     private func begin() -> Bool {
-        let thread = currentThread()
+        let thread = currentThreadID()
         return position.wait { position -> Bool? in
             guard position.mover != thread else { return false }
             guard position.mover == nil else { return nil }
@@ -70,7 +69,8 @@ final class ShareStates: Sendable {
         }!
     }
 
-    /// On the mover's thread, which is none behind it.
+    /// Changes the streams' states until they have reached the goal; afterwards no thread is the mover. Returns false
+    /// if a state change failed.
     private func move() -> Bool {
         var succeeded = true
         while let goal = next() {
@@ -79,6 +79,7 @@ final class ShareStates: Sendable {
         return succeeded
     }
 
+    /// The next state for the streams; `nil` if they have reached the goal.
     private func next() -> State? {
         position.withLock { position in
             guard position.goal != position.reached else {

@@ -1,49 +1,53 @@
 import GStreamer
 import Synchronization
 
-/// One of a share's two streams: the source inside the node that sends it, and the node's pad that it leaves by.
+/// One of a share's two streams: the source element inside the node, and the node's pad for the stream.
 ///
-/// It takes part where somebody sends and somebody is linked to it; else its source stays in NULL, and costs nothing: so a
-/// share of sound alone has no picture that would have to go somewhere.
+/// The source element leaves NULL only if it has a source and the pad is linked. So a share of sound alone needs no
+/// sink for video, and an unused stream costs nothing.
 final class ShareStream: Sendable {
     let source: Element
     private let pad = Mutex<GhostPad?>(nil)
-    /// From Swift, or another copy of the code.
+    /// Whether a source is attached from Swift, or from another copy of this code.
     private let isAttached = Atomic<Bool>(false)
 
-    /// The bin never moves it: it may be paused while the bin plays.
+    /// Makes the source element and adds it to the bin. The element's state is locked, because the stream may be paused
+    /// while the bin is in PLAYING.
     init(_ implementation: ElementImplementation.Type, _ name: String, in bin: ElementInstance) {
         do { source = try ElementClass.make(implementation, name: name) } catch {
-            preconditionFailure("a part of this very library can't be made: \(error)")
+            preconditionFailure("can't create the element \(name) of this library: \(error)")
         }
-        source.setLocksState(true)
+        source.setStateLocked(true)
         bin.add(source)
     }
 
-    /// The node's pad, once it is there.
+    /// Sets the node's pad for the stream, or removes it with `nil`.
     func setPad(_ pad: GhostPad?) { self.pad.withLock { $0 = pad } }
 
     var sourcePad: Pad { source.staticPad("src")! }
 
     private var isLinked: Bool { pad.withLock { $0 }?.pad.isLinked ?? false }
 
+    /// Whether a source is attached or `handler` names one.
     var hasSource: Bool {
         isAttached.load(ordering: .relaxed) || (try? source.property("handler", as: String.self))?.isEmpty == false
     }
 
-    /// Something is sent that goes nowhere.
-    var isLost: Bool { hasSource && !isLinked }
+    /// Whether the stream has a source but isn't linked.
+    var isUnlinkedSource: Bool { hasSource && !isLinked }
 
-    /// In NULL.
+    /// Records that a source was attached or detached. Call it while the stream is in NULL.
     func attached(_ isAttached: Bool) { self.isAttached.store(isAttached, ordering: .relaxed) }
 
-    /// One that nobody sends, or not while it is paused, would never end, and its sink, and the graph with it, wait for that.
+    /// Sends EOS if the stream is linked, but has no source or is paused. Such a stream would never end, and its sink
+    /// and the graph would wait for the end.
     func endIfIdle(isPaused: Bool) {
         guard source.state == .null || isPaused, let pad = pad.withLock({ $0 }), pad.pad.isLinked else { return }
         pad.endEmptyStream()
     }
 
-    /// False when it can't. Who takes part is looked at on the way out of NULL.
+    /// Changes the source element's state; returns false if that fails. An element in NULL stays there, which counts as
+    /// success, if it has no source or isn't linked.
     func go(to state: State) -> Bool {
         if source.state == .null, state > .null, !hasSource || !isLinked { return true }
         return source.setState(state) != .failure

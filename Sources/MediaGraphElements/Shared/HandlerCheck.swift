@@ -2,12 +2,13 @@ import GStreamer
 import MediaGraphCore
 import MediaGraphDescription
 
-/// `handler=` must be known, and take its `options=`; a source or a pipe without one does nothing.
+/// Checks that `handler=` names a registered handler and that the handler accepts its `options=`. Warns about a node
+/// that does nothing without a handler.
 struct HandlerCheck: DescriptionCheck {
     func problems(in element: DescribedElement) -> [Diagnostic] {
-        let places = HandlerPlace.all(of: element.factory)
+        let places = HandlerProperty.all(of: element.factory)
         let problems = places.flatMap { self.problems($0, element) }
-        // One of several will do.
+        // On a node with several handlers, setting one of them is enough.
         guard problems.isEmpty, places.allSatisfy({ element.property($0.handler).map { $0.value == "" } ?? true })
         else {
             return problems + padsWithoutHandler(places, element)
@@ -16,7 +17,7 @@ struct HandlerCheck: DescriptionCheck {
     }
 
     /// Warns of each linked pad whose own handler isn't set, on a node with several handlers.
-    private func padsWithoutHandler(_ places: [HandlerPlace], _ element: DescribedElement) -> [Diagnostic] {
+    private func padsWithoutHandler(_ places: [HandlerProperty], _ element: DescribedElement) -> [Diagnostic] {
         places.compactMap { place in
             guard let pad = place.pad, element.property(place.handler).map({ $0.value == "" }) ?? true,
                 element.sourcePads.contains(pad) || pad == "src" && element.sourcePads.contains("")
@@ -28,7 +29,7 @@ struct HandlerCheck: DescriptionCheck {
         }
     }
 
-    private func problems(_ place: HandlerPlace, _ element: DescribedElement) -> [Diagnostic] {
+    private func problems(_ place: HandlerProperty, _ element: DescribedElement) -> [Diagnostic] {
         let known = HandlerRegistry.shared.handlers(place)
         guard let handler = element.property(place.handler), handler.value != "" else {
             return optionsWithoutHandler(place, element, known)
@@ -45,7 +46,7 @@ struct HandlerCheck: DescriptionCheck {
             ]
         }
         let options = element.property(place.options)
-        // An undefined variable is part of it.
+        // `value` is `nil` if the text contains an undefined variable.
         if let options, options.value == nil { return [] }
         let text = options?.value ?? ""
         guard let keys = HandlerOptions.keys(in: text) else {
@@ -54,22 +55,23 @@ struct HandlerCheck: DescriptionCheck {
         }
         let names = entry.options.map(\.name)
         let unknown = keys.filter { !names.contains($0) }
-        let said = options ?? handler
+        let property = options ?? handler
         return unknown.map { key in
             let hint =
                 NearestName.find(key, among: names).map { "did you mean \"\($0)\"?" }
-                ?? (names.isEmpty ? "it takes none" : "it takes \(names.joined(separator: ", "))")
-            return said.diagnostic("\(place.node) \(place.handler) \(name) has no option \"\(key)\"", hint: hint)
+                ?? (names.isEmpty
+                    ? "\(name) has no options" : "available options: \(names.joined(separator: ", "))")
+            return property.diagnostic("\(place.node) \(place.handler) \(name) has no option \"\(key)\"", hint: hint)
                 .narrowed(toOption: key)
-        } + badValues(entry, place, keys, text, said, hasUnknown: !unknown.isEmpty)
-            + wrongExtensions(entry, text, said)
+        } + badValues(entry, place, keys, text, property, hasUnknown: !unknown.isEmpty)
+            + wrongExtensions(entry, text, property)
     }
 
     /// Warns if the handler writes a file whose name has the extension of another format.
-    private func wrongExtensions(_ entry: HandlerRegistry.Entry, _ text: String, _ said: DescribedProperty)
+    private func wrongExtensions(_ entry: HandlerRegistry.Entry, _ text: String, _ property: DescribedProperty)
         -> [Diagnostic]
     {
-        // A handler may refuse them itself.
+        // If the handler itself refuses the options, `badValues` reports that.
         guard refusal(of: text, entry) == nil, let values = try? HandlerOptions(text, handler: entry.name) else {
             return []
         }
@@ -78,35 +80,36 @@ struct HandlerCheck: DescriptionCheck {
             guard let path = values.text(option.name), let kind = FileKind.of(path), !ending.isEmpty,
                 !kind.endings.contains(ending)
             else { return nil }
-            return said.diagnostic(
+            return property.diagnostic(
                 "\(entry.name) writes .\(ending), so \"\(path)\" won't be \(kind.name) file",
                 hint: "write \(option.name)=\(FileKind.renamed(path, to: ending))", severity: .warning
             ).narrowed(toOption: option.name)
         }
     }
 
-    /// Reports the errors that the handler itself finds in its options, each at its option. The handler reports one error at
-    /// a time, so the faulty option is replaced by its example, or removed, before the handler is asked again.
+    /// Reports the errors that the handler itself finds in its options, each at its option. The handler reports one
+    /// error at a time, so the faulty option is replaced by its example, or removed, before the handler is asked again.
     private func badValues(
-        _ entry: HandlerRegistry.Entry, _ place: HandlerPlace, _ keys: [String], _ text: String,
-        _ said: DescribedProperty, hasUnknown: Bool
+        _ entry: HandlerRegistry.Entry, _ place: HandlerProperty, _ keys: [String], _ text: String,
+        _ property: DescribedProperty, hasUnknown: Bool
     ) -> [Diagnostic] {
         var found: [Diagnostic] = []
-        var told: Set<String> = []
+        var reported: Set<String> = []
         var text = text
         while let error = refusal(of: text, entry) {
             let option = entry.options.first { error.detail.subject == HandlerOptions.subject($0.name, entry.name) }
             guard let option else {
-                // Several options together; what was mended may be why.
-                return told.isEmpty && !hasUnknown ? [said.diagnostic("\(error)")] : found
+                // The error is about several options together. Report it only if no option was replaced or unknown:
+                // otherwise the replacement or the unknown option may be its cause.
+                return reported.isEmpty && !hasUnknown ? [property.diagnostic("\(error)")] : found
             }
-            guard told.insert(option.name).inserted else { return found }
+            guard reported.insert(option.name).inserted else { return found }
             let example = "\(option.name)=\(option.example.isEmpty ? "…" : option.example)"
             if keys.contains(option.name) {
-                found.append(said.diagnostic("\(error)").narrowed(toOption: option.name))
+                found.append(property.diagnostic("\(error)").narrowed(toOption: option.name))
             } else if !hasUnknown {
                 found.append(
-                    said.diagnostic(
+                    property.diagnostic(
                         "\(place.node) \(place.handler) \(entry.name) needs the option \"\(option.name)\"",
                         hint: "\(place.options)=\"\(example)\""))
             }
@@ -115,6 +118,7 @@ struct HandlerCheck: DescriptionCheck {
         return found
     }
 
+    /// The error that the handler itself reports for its options; `nil` if it accepts them.
     private func refusal(of options: String, _ entry: HandlerRegistry.Entry) -> MediaGraphError? {
         do throws(MediaGraphError) {
             try HandlerRegistry.shared.validate(entry.kind, entry.name, options: options)
@@ -125,7 +129,7 @@ struct HandlerCheck: DescriptionCheck {
     }
 
     private func optionsWithoutHandler(
-        _ place: HandlerPlace, _ element: DescribedElement, _ known: [HandlerRegistry.Entry]
+        _ place: HandlerProperty, _ element: DescribedElement, _ known: [HandlerRegistry.Entry]
     ) -> [Diagnostic] {
         guard let options = element.property(place.options), options.value != "" else { return [] }
         return [
@@ -135,19 +139,19 @@ struct HandlerCheck: DescriptionCheck {
         ]
     }
 
-    private func withoutHandler(_ places: [HandlerPlace], _ element: DescribedElement) -> [Diagnostic] {
-        let what: String
+    private func withoutHandler(_ places: [HandlerProperty], _ element: DescribedElement) -> [Diagnostic] {
+        let message: String
         switch places.first?.kinds.first {
-        // A device's sound passes without one.
-        case .microphone where element.isFed, .audioProcessor where element.isFed: return []
-        // Somebody has the mix.
+        // A device's sound passes through the node without a handler.
+        case .microphone where element.hasInput, .audioProcessor where element.hasInput: return []
+        // The mix leaves the node by `src`.
         case .audioConsumer where !element.sourcePads.isEmpty: return []
-        case .source, .microphone, .audioProcessor: what = "\(element.factory) sends nothing without a handler"
-        case .consumer: what = "nobody gets the frames of a rawdatapipe without a handler"
-        case .observer: what = "nobody sees the frames of a frameobserver without a handler"
-        case .audioConsumer: what = "nobody hears what a virtualspeaker without a handler receives"
-        // A program or --control finds it by its name, and may give it one while it runs.
-        case .processor where element.name == nil: what = "a preprocessor without a handler changes nothing"
+        case .source, .microphone, .audioProcessor: message = "\(element.factory) sends nothing without a handler"
+        case .consumer: message = "a rawdatapipe without a handler delivers no frames"
+        case .observer: message = "a frameobserver without a handler observes nothing"
+        case .audioConsumer: message = "a virtualspeaker without a handler delivers no sound"
+        // A program or --control can find a named preprocessor and give it a handler while the graph runs.
+        case .processor where element.name == nil: message = "a preprocessor without a handler changes nothing"
         case .processor, nil: return []
         }
         let hint = places.map { place in
@@ -155,13 +159,14 @@ struct HandlerCheck: DescriptionCheck {
         }
         return [
             element.diagnostic(
-                what, hint: "\(hint.joined(separator: "; ")); or attach one from your program", severity: .warning)
+                message, hint: "\(hint.joined(separator: "; ")); or attach one from your program", severity: .warning)
         ]
     }
 }
 
 extension Diagnostic {
-    /// The same with its caret at `key=` inside the text that it points at, where that is in one line.
+    /// Returns the diagnostic with its caret moved to `key=` inside the text that it points at. Returns the diagnostic
+    /// unchanged if `key=` isn't found in that line.
     func narrowed(toOption key: String) -> Diagnostic {
         let scalars = Array(sourceLine.unicodeScalars)
         let name = Array(key.unicodeScalars)
@@ -172,7 +177,7 @@ extension Diagnostic {
             guard scalars[start..<end].starts(with: name) else { continue }
             let rest = scalars[(start + name.count)..<end].drop { $0 == " " }
             guard rest.first == "=" else { continue }
-            // Up to the comma behind it; one inside a quoted value only makes the mark shorter.
+            // The mark ends at the next comma. A comma inside a quoted value only makes the mark shorter.
             let value = rest.dropFirst().prefix { $0 != "," && $0 != "\"" }
             let place = SourceRange(
                 file: range.file, line: range.line, column: start + 1, length: value.endIndex - start)

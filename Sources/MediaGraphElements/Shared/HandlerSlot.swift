@@ -2,28 +2,28 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// Holds a node's handler. Any thread may set it; the streaming thread takes over the change between two frames and needs
-/// neither a lock nor a retain per frame.
+/// Holds a node's handler. Any thread may set the handler. The streaming thread picks up a change between two frames,
+/// and needs neither a lock nor a retain for each frame.
 final class HandlerSlot<Handle: AnyObject & Sendable>: Sendable {
     private struct State: Sendable {
-        /// From Swift: stays for the next run too.
+        /// The handler attached from Swift. Kept across runs.
         var attached: Handle?
-        /// From `handler=`: made anew for each run.
+        /// The handler that `handler=` names. Made for each run.
         var named: Handle?
-        /// Counts what was set.
+        /// How often the handler was set.
         var changes = 0
     }
 
     private let state = Mutex(State())
     private let hasChanged = Atomic<Bool>(false)
 
-    /// The latest of all that were set; `nil` for none.
+    /// The handler that was set last; `nil` for none.
     var wanted: Handle? { state.withLock { $0.attached ?? $0.named } }
 
     var isAttached: Bool { state.withLock { $0.attached != nil } }
 
-    /// Replaces the current handler. Returns what was set before, for release outside any lock: destroying a handler may
-    /// call anything.
+    /// Replaces the current handler with one from Swift. Returns the previous state, which the caller must release
+    /// outside any lock: destroying a handler may run any code.
     func attach(_ handle: Handle?) -> any Sendable {
         change {
             $0.attached = handle
@@ -31,7 +31,7 @@ final class HandlerSlot<Handle: AnyObject & Sendable>: Sendable {
         }
     }
 
-    /// The same, only for this run.
+    /// Replaces the current handler for this run only. Returns the previous state, like `attach`.
     func setNamed(_ handle: Handle?) -> any Sendable {
         change {
             $0.attached = nil
@@ -39,7 +39,8 @@ final class HandlerSlot<Handle: AnyObject & Sendable>: Sendable {
         }
     }
 
-    /// The one that `make` gives, unless one is attached, or was set while it was made. Before data flows.
+    /// Returns the handler for a new run, before data flows: the attached one, or else the one that `make` returns. A
+    /// handler that was set while `make` ran has precedence.
     func start(_ make: () throws(MediaGraphError) -> Handle?) throws(MediaGraphError) -> Handle? {
         let before = state.withLock { $0 }
         if let attached = before.attached { return attached }
@@ -50,7 +51,7 @@ final class HandlerSlot<Handle: AnyObject & Sendable>: Sendable {
         }
     }
 
-    /// After data flow has ended.
+    /// Releases the named handler, after data flow has ended.
     func stop() {
         let named = state.withLock { state in
             defer { state.named = nil }
@@ -70,10 +71,10 @@ final class HandlerSlot<Handle: AnyObject & Sendable>: Sendable {
         return replaced
     }
 
-    /// `takeChange` is true once more.
+    /// Makes the next `takeChange` return true.
     func markChanged() { hasChanged.store(true, ordering: .releasing) }
 
-    /// Whether there is something new since the last time. Streaming thread.
+    /// Whether the handler has changed since the last call. Only for the streaming thread.
     @inline(__always)
     func takeChange() -> Bool {
         hasChanged.load(ordering: .relaxed) && hasChanged.exchange(false, ordering: .acquiring)

@@ -1,14 +1,15 @@
 import GStreamer
 import MediaGraphCore
 
-/// A node whose handler may change at any time, from Swift or by the properties `handler` and `options`: the new one takes
-/// over between two frames.
+/// A node whose handler may change at any time, from Swift or by the properties `handler` and `options`. The new
+/// handler takes over between two frames.
 protocol HandlerSwapping: InPlaceTransform, ConfigurableElement where Settings: HandlerSettings {
     associatedtype Handle: AnyObject & Sendable
     var slot: HandlerSlot<Handle> { get }
-    /// The handler that `handler` names; `nil` for none.
+    /// Makes the handler that `handler` names; returns `nil` if `handler` is empty.
     func makeHandler(_ settings: Settings) throws(MediaGraphError) -> Handle?
-    /// Whether a handler needs other caps than flow now; throws where it can't have what it needs.
+    /// Returns whether the handler needs other caps than the current ones. Throws if the node can't provide the caps
+    /// that the handler needs.
     func admit(_ handle: Handle) throws(MediaGraphError) -> Bool
 }
 
@@ -28,23 +29,25 @@ extension HandlerSwapping {
     package func couple(_ proposed: inout Settings, changing property: String) throws(PropertyRefused) -> CoupledChange?
     {
         guard property == "handler" || property == "options" else { return nil }
-        // Until the node runs, `start` makes the handler of what there is by then. The latest counts, also over one that was
-        // attached from Swift.
+        // While the node isn't running, the change only takes effect in `start`, which makes the handler from the
+        // settings of that time. The last change wins, so setting `handler` also replaces a handler that was attached
+        // from Swift.
         guard isRunning else {
             return property == "handler" ? CoupledChange { [slot] in slot.attach(nil) } : nil
         }
         let current = settings.current
-        // While a Swift handler is attached, `handler` reads empty. Setting it, even to "" again, replaces that handler.
+        // While a Swift handler is attached, `handler` reads empty. Setting it, even to "" again, replaces that
+        // handler.
         let isOther = proposed.handler != current.handler || property == "handler" && slot.isAttached
         guard isOther || property == "options" else { return nil }
-        // Options of another handler mean nothing to it.
+        // The new handler can't use the options of the previous one.
         let clearsOptions = isOther && !proposed.options.isEmpty
         if isOther { proposed.options = "" }
         do throws(MediaGraphError) {
             let handle = try makeHandler(proposed)
             let renegotiates = if let handle { try admit(handle) } else { false }
             return CoupledChange { [slot] in
-                // Options alone don't take the place of a handler from Swift.
+                // Setting only `options` doesn't replace a handler from Swift.
                 isOther || handle != nil && !slot.isAttached ? slot.setNamed(handle) : nil
             } finish: {
                 self.sendUpstream(Resolution.demandChanged)
@@ -56,14 +59,16 @@ extension HandlerSwapping {
         }
     }
 
-    /// One from Swift takes the place of whatever there was; `nil` takes that away.
+    /// Replaces the current handler with one from Swift; `nil` removes the current handler.
     func replace(with handle: Handle?) {
         clearHandlerProperties { slot.attach(handle) }
-        // With a handler it needs frames as they are, without one it hides nobody's demand.
+        // The node's demand on the resolution has changed: a handler needs frames as they are, and without a handler
+        // the node passes on the demand of the elements downstream.
         sendUpstream(Resolution.demandChanged)
     }
 
-    /// For `start`: the handler of what the properties say now. Whoever sets one from here on sees a node that runs.
+    /// Makes the handler that the properties name now. Call it from `start`: later changes of the properties find a
+    /// running node.
     func startHandler() throws(MediaGraphError) -> Handle? {
         try slot.start { () throws(MediaGraphError) in try makeHandler(settings.update { $0 }) }
     }

@@ -3,13 +3,13 @@ import Glibc
 import MediaGraphCore
 import MediaGraphDescription
 
-/// Warns about a host name that can't be resolved: `udpsink` would send nothing, without an error. Other elements fail by
-/// themselves.
+/// Warns about a host name of `udpsink` that can't be resolved: `udpsink` would send nothing, without an error. Other
+/// elements report the error themselves.
 struct HostCheck: DescriptionCheck {
     /// In milliseconds, for all names together. Resolving a name may query a server.
     private static let timeLimit: UInt64 = 2_000
 
-    /// Asks what is wrong with a name; the answer is `nil` for one that is known.
+    /// Resolves a host name. Returns `nil` on success, otherwise the reason of the failure.
     var lookUp: @Sendable (String) -> String? = Self.failure
 
     func problems(in element: DescribedElement) -> [Diagnostic] { problems(among: [element]) }

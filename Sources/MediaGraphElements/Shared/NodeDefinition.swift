@@ -2,32 +2,56 @@ import GStreamer
 import MediaGraphCore
 import MediaGraphDescription
 
-/// What all nodes have in common.
+/// Constants that all nodes share.
 package enum NodeDefinition {
     package static let author = "The MediaGraph authors"
-    /// Raised when another copy of the code could no longer use a node of this one.
+    /// The version of the nodes' C interface. Must be increased by a change that keeps other copies of this code from
+    /// using the nodes of this copy.
     package static let abiVersion = 4
 
-    static let handlerBlurb = "Name of the handler; `mediagraph inspect` lists those that there are"
-    static let optionsBlurb = "The handler's options: key=value, separated by commas, by GstStructure's rules"
+    static let handlerBlurb = "Name of the handler; `mediagraph inspect` lists the available handlers"
+    static let optionsBlurb = "Options of the handler: key=value pairs separated by commas, in GstStructure's syntax"
 }
 
 extension NodeTraits where Self: ElementImplementation {
     package static var factoryName: String { declaration.factoryName }
 
     package static func hasHandler(named name: String) -> Bool {
-        HandlerPlace.all(of: factoryName).contains { place in
+        HandlerProperty.all(of: factoryName).contains { place in
             HandlerRegistry.shared.handlers(place).contains { $0.name == name }
         }
     }
 
     package static func handlers(of element: ParsedElement) -> [HandlerReference] {
-        HandlerPlace.all(of: factoryName).compactMap { place in
+        HandlerProperty.all(of: factoryName).compactMap { place in
             guard let handler = element.properties.last(where: { $0.name == place.handler }), !handler.isUnknown,
                 let entry = HandlerRegistry.shared.handlers(place).first(where: { $0.name == handler.value })
             else { return nil }
             return HandlerReference(
                 name: entry.name, optionsProperty: place.options, optionNames: entry.options.map(\.name))
         }
+    }
+}
+
+/// Settings of a node with the properties `handler` and `options`.
+protocol HandlerSettings: Sendable {
+    var handler: String { get set }
+    var options: String { get set }
+}
+
+extension ConfigurableElement where Settings: HandlerSettings {
+    /// Clears `handler` and `options`, so that the next run doesn't make the named handler again. Calls `replace` under
+    /// the settings lock and releases its result after unlocking.
+    func clearHandlerProperties(_ replace: () -> (any Sendable)? = { nil }) {
+        let (before, replaced) = settings.update { settings in
+            let before = settings
+            settings.handler = ""
+            settings.options = ""
+            return (before, replace())
+        }
+        withExtendedLifetime(replaced) {}
+        // Notify without the lock: listeners may read the properties.
+        if !before.handler.isEmpty { notify("handler") }
+        if !before.options.isEmpty { notify("options") }
     }
 }

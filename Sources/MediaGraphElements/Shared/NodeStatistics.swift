@@ -1,22 +1,23 @@
 import GStreamer
 import Synchronization
 
-/// What a node counts: read by its `stats` property while frames flow. Relaxed atomics, so counting costs no lock.
+/// A node's counters, which the `stats` property reads while frames flow. They are relaxed atomics, so counting takes
+/// no lock.
 package final class NodeStatistics: Sendable {
     package let frames = Atomic<UInt64>(0)
     package let dropped = Atomic<UInt64>(0)
     let refused = Atomic<UInt64>(0)
-    /// Frames at which the handler failed, where the graph went on.
+    /// Frames for which the handler failed and the graph went on.
     let failed = Atomic<UInt64>(0)
-    /// Frames for which the handler took longer than its time.
+    /// Frames for which the handler took longer than `max-time`.
     let late = Atomic<UInt64>(0)
-    /// Nanoseconds spent in the handler, in all.
+    /// The total time in the handler, in nanoseconds.
     let handlerTime = Atomic<UInt64>(0)
-    /// Nanoseconds that the last frame came after its running time (pipes).
+    /// How long after its running time the last frame was delivered, in nanoseconds. Only for pipes and speakers.
     let lateness = Atomic<Int64>(0)
-    /// Nanoseconds of silence that went out where no sound came (microphones).
+    /// Nanoseconds of silence that were sent in place of missing sound. Only for microphones.
     let silence = Atomic<UInt64>(0)
-    /// Nanoseconds of sound that was left out because its clock ran off (microphones).
+    /// Nanoseconds of sound that were dropped because the sender's clock was ahead. Only for microphones.
     let skipped = Atomic<UInt64>(0)
 
     package init() {}
@@ -45,6 +46,7 @@ package final class NodeStatistics: Sendable {
 
     func countRefusal() { refused.wrappingAdd(1, ordering: .relaxed) }
 
+    /// The value of the `stats` property.
     package var structure: Structure { Structure(Self.name, fields) }
 
     package var fields: [(String, any ValueConvertible)] {
@@ -59,26 +61,26 @@ package final class NodeStatistics: Sendable {
 
     /// The name of the `stats` structure.
     package static let name = "mediagraph-stats"
-    /// Nothing counted yet.
+    /// The default value of the `stats` property: a structure without fields.
     package static let nothing = Structure(name)
 
-    /// The `stats` property of every node.
+    /// The `stats` property of a node that counts by itself.
     static func property<E: ElementImplementation>(of type: E.Type, _ get: @escaping @Sendable (E) -> NodeStatistics)
         -> PropertyDeclaration
     {
         property("stats", of: type) { get($0).structure }
     }
 
-    /// The same for a node that has what another counts.
+    /// A `stats` property of a node that reports another node's counters.
     static func property<E: ElementImplementation>(
         _ name: String, of type: E.Type, _ get: @escaping @Sendable (E) -> Structure
     ) -> PropertyDeclaration {
         .readOnly(
             name, of: type, default: nothing,
             """
-            What the node has counted since it left READY: frames (uint64), dropped (uint64), refused (uint64), \
+            The node's counters since it left READY: frames (uint64), dropped (uint64), refused (uint64), \
             failed (uint64, frames that were passed on or dropped after their handler failed), \
-            late (uint64, frames whose handler took longer than max-time), handler-time (uint64, nanoseconds in all), lateness (int64, nanoseconds of the last frame), \
+            late (uint64, frames whose handler took longer than max-time), handler-time (uint64, total nanoseconds), lateness (int64, nanoseconds, of the last frame), \
             silence (uint64, nanoseconds of silence inserted where a microphone's sound was missing or its clock lagged), \
             skipped (uint64, nanoseconds of a microphone's sound dropped because its clock was ahead)
             """, get)

@@ -1,8 +1,9 @@
 import GStreamer
 
-/// A stream's status: on while its sender sends. A serialised sticky event downstream, and a message on the bus.
+/// The status of a stream, which is on while its sender sends. Travels downstream as a serialized sticky event, and is
+/// posted on the bus as a message.
 package enum StreamStatus {
-    /// Field `on` (boolean).
+    /// The name of the event and the message. Both have the field `on` (boolean).
     package static let eventName = "mediagraph-stream-status"
 
     package static func event(on: Bool) -> Structure { Structure(eventName, [("on", on)]) }
@@ -10,6 +11,6 @@ package enum StreamStatus {
     static func message(on: Bool) -> Structure { Structure(eventName, [("on", on)]) }
 
     static let messageDeclaration = MessageDeclaration(
-        eventName, "The sender of what this pipe receives started or stopped; once for each change",
+        eventName, "The sender of this pipe's stream started or stopped sending; posted once for each change",
         fields: [("on", "boolean", "true before the first frame, false after the last")])
 }

@@ -3,14 +3,23 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// The stock `appsink`s and `appsrc`s of a graph that were looked up as pipes and sources, and the graph's changes of state
-/// for them. Those are made one at a time.
+/// Why a stock element can't be used as a node.
+package enum StockNodeError: Error {
+    /// The element with this name is of another kind.
+    case wrongKind(name: String, expected: String, actual: String)
+    /// The element has properties that a node can't have, or the graph already runs.
+    case wrongUsage(String)
+}
+
+/// The stock `appsink`s and `appsrc`s of a graph that were looked up as pipes and sources.
+///
+/// The graph reports its state changes to this object, one at a time.
 package final class StockNodes: Sendable {
     private struct State: Sendable {
         var pipes: [Element: StockPipe] = [:]
         var sources: [Element: StockSource] = [:]
         var isRunning = false
-        /// Sources that are sent end-of-stream.
+        /// Sources that are being sent end-of-stream.
         var ending: [Element] = []
     }
 
@@ -24,7 +33,7 @@ package final class StockNodes: Sendable {
     package static func isSource(_ element: Element) -> Bool { element.factoryName == "appsrc" }
 
     package func pipe(_ element: Element) throws(StockNodeError) -> StockPipe {
-        try found(element) {
+        try node(for: element) {
             $0.pipes[element]
         } make: { state in
             let pipe = StockPipe(element)
@@ -34,20 +43,22 @@ package final class StockNodes: Sendable {
     }
 
     package func source(_ element: Element) throws(StockNodeError) -> StockSource {
-        let source = try found(element) {
+        let source = try node(for: element) {
             $0.sources[element]
         } make: { (state) throws(StockNodeError) in
             let source = try StockSource(element)
             state.sources[element] = source
             return source
         }
-        // Outside the lock: who hears of the properties that it sets may look nodes up.
+        // Outside the lock: `setUp` sets properties, and a `notify` handler may look nodes up.
         source.setUp()
         return source
     }
 
-    private func found<Node: Sendable>(
-        _ element: Element, known: (State) -> Node?, make: (inout State) throws(StockNodeError) -> Node?
+    /// Returns the element's node if there is one, or makes it with `make`. Throws if the graph already runs, or if
+    /// `make` returns `nil`.
+    private func node<Node: Sendable>(
+        for element: Element, known: (State) -> Node?, make: (inout State) throws(StockNodeError) -> Node?
     ) throws(StockNodeError) -> Node {
         let (node, isRunning) = try state.withLock { state throws(StockNodeError) -> (Node?, Bool) in
             if let node = known(state) { return (node, false) }
@@ -67,23 +78,23 @@ package final class StockNodes: Sendable {
     private var sources: [StockSource] { state.withLock { Array($0.sources.values) } }
     private var pipes: [StockPipe] { state.withLock { Array($0.pipes.values) } }
 
-    /// Before PAUSED. False when a source refused, which is on the bus then.
+    /// Called before PAUSED. Returns false if a source fails, and posts the source's error.
     package func willStart(_ pipeline: Pipeline) -> Bool {
         state.withLock { $0.isRunning = true }
         for pipe in pipes { pipe.start() }
         let sources = sources
         guard !sources.isEmpty else { return true }
-        // As for `videosource`; and in NULL nothing that is posted is heard.
+        // Like `videosource`, sources are initialized in READY. In NULL, the bus drops the messages that they post.
         pipeline.setState(.ready)
-        return trying(sources) { (source) throws(MediaGraphError) in try source.initialize() }
+        return forEach(sources) { (source) throws(MediaGraphError) in try source.initialize() }
     }
 
-    /// PLAYING was asked for. False when a source refused.
+    /// Called when PLAYING is requested. Returns false if a source fails, and posts the source's error.
     package func startSend() -> Bool {
-        trying(sources) { (source) throws(MediaGraphError) in try source.startSend() }
+        forEach(sources) { (source) throws(MediaGraphError) in try source.startSend() }
     }
 
-    private func trying(_ sources: [StockSource], _ body: (StockSource) throws(MediaGraphError) -> Void) -> Bool {
+    private func forEach(_ sources: [StockSource], _ body: (StockSource) throws(MediaGraphError) -> Void) -> Bool {
         for source in sources {
             do throws(MediaGraphError) { try body(source) } catch {
                 source.gate.owner.postError(.settings, "\(source.gate.owner.name): \(error)")
@@ -95,7 +106,7 @@ package final class StockNodes: Sendable {
 
     package func isPlaying() { for pipe in pipes { pipe.isPlaying() } }
 
-    /// Before NULL.
+    /// Called before NULL.
     package func willStop() {
         for source in state.withLock({ $0.ending }) { Self.stopSinks(behind: source) }
         guard state.withLock({ $0.isRunning }) else { return }
@@ -103,10 +114,11 @@ package final class StockNodes: Sendable {
         for pipe in pipes { pipe.willStop() }
     }
 
-    /// Stops the sinks that a source's own thread brings data to.
+    /// Stops the sinks that a source's streaming thread pushes into.
     ///
-    /// A source that is sent end-of-stream holds its state lock until its push returns. On its way to NULL a pipeline first
-    /// pauses its sinks, in one of which that push would then wait, and after that waits for the source's lock.
+    /// Sending end-of-stream to a source holds the source's state lock until the source's current push returns. On the
+    /// way to NULL, a pipeline pauses its sinks first. The push would then wait in a paused sink, and the pipeline
+    /// would wait for the source's state lock.
     private static func stopSinks(behind source: Element) {
         var seen: Set<Element> = [source]
         var open = [source]
@@ -114,7 +126,8 @@ package final class StockNodes: Sendable {
             for pad in element.pads where pad.direction == .source {
                 guard let next = pad.neighbour?.parent, seen.insert(next).inserted else { continue }
                 if next.isSink {
-                    // A filesink writes what it has buffered only at the end of its stream, and waits for nothing behind that.
+                    // A filesink writes its buffered data only at end-of-stream, and doesn't wait for anything
+                    // afterwards.
                     let hasEnded =
                         next.factoryName == "filesink" && next.isPlaying
                         && next.staticPad("sink")?.trySendEndOfStream() == true
@@ -126,7 +139,7 @@ package final class StockNodes: Sendable {
         }
     }
 
-    /// In NULL.
+    /// Called in NULL.
     package func stopped() {
         let wasRunning = state.withLock { state in
             defer { state.isRunning = false }
@@ -137,7 +150,7 @@ package final class StockNodes: Sendable {
         for source in sources { source.uninitialize() }
     }
 
-    /// The graph is gone.
+    /// Releases all nodes. Called when the graph is released.
     package func close() {
         let (pipes, sources) = state.withLock { state in
             defer { state = State() }
@@ -147,11 +160,12 @@ package final class StockNodes: Sendable {
         for source in sources { source.close() }
     }
 
-    /// Ends the stream at the graph's sources. A looked-up appsrc ends behind what its gate holds: an event of its own would
-    /// overtake that.
+    /// Ends the stream at all sources of `bin`. A looked-up appsrc is ended by its gate, since an EOS event sent to the
+    /// element would overtake the frames in the gate.
     ///
-    /// Each source by itself and on a thread of its own: it accepts EOS only after its current push returns, perhaps never, and
-    /// neither the other sources nor a stop may wait for that. `isCurrent`: whether the same run goes on.
+    /// Each other source is sent EOS on its own thread. A source accepts EOS only after its current push returns, which
+    /// may never happen, and neither the other sources nor a stop may wait for that. `isCurrent` returns whether the
+    /// same run is still in progress.
     package func endStream(of bin: Element, while isCurrent: @escaping @Sendable () -> Bool) {
         let gates = state.withLock { $0.sources.mapValues(\.gate) }
         for source in bin.sources {
@@ -161,7 +175,7 @@ package final class StockNodes: Sendable {
                 endStream(of: source, while: isCurrent)
             } else {
                 DispatchQueue(label: "mediagraph.end").async { [self] in
-                    // Noted first: a stop that comes after this check knows of it.
+                    // Recorded before the check of `isCurrent`, so that a later stop finds the source.
                     state.withLock { $0.ending.append(source) }
                     if isCurrent() { source.sendEndOfStream() }
                     state.withLock { state in

@@ -3,16 +3,16 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// A stock `appsink` that was looked up as a pipe: its callbacks feed a `PipeDelivery`, as in a `rawdatapipe`.
+/// A stock `appsink` that was looked up as a pipe. Its callbacks feed a `PipeDelivery`, as in a `rawdatapipe`.
 ///
-/// The element isn't replaced, because a delayed link (to a pad that decodebin adds later) refers to it. A stock element
-/// doesn't report its state changes to this object, so the graph reports them.
+/// The element isn't replaced by a `rawdatapipe`, because a delayed link (to a pad that decodebin adds later) refers to
+/// it. A stock element doesn't report its state changes to this object, so the graph reports them.
 package final class StockPipe: Sendable {
     let delivery: PipeDelivery
-    /// As the `stats` property of a `rawdatapipe`.
+    /// The same statistics as the `stats` property of a `rawdatapipe`.
     package var statistics: Structure { delivery.statistics.structure }
     private let sink: AppSink
-    /// Stays for the next run too.
+    /// The handler; stays for the next run.
     private let attached = Mutex<ConsumerHandle?>(nil)
 
     private static let vtable = NodeVTable.make { vtable in
@@ -33,7 +33,7 @@ package final class StockPipe: Sendable {
         }
     }
 
-    /// `nil` for any other element. Before data flows; `close` undoes it.
+    /// Creates a pipe; `nil` if the element isn't an appsink. Call it before data flows. `close` undoes it.
     init?(_ element: Element) {
         guard let sink = AppSink(element) else { return nil }
         self.sink = sink
@@ -41,7 +41,7 @@ package final class StockPipe: Sendable {
             owner: WeakElement(ElementInstance(sink.raw)), appSink: sink, setsSynchronization: false)
         self.delivery = delivery
         sink.setDelegate(delivery)
-        // Weak: the pad belongs to the sink, which the delivery holds.
+        // Weak, to avoid a reference cycle: the delivery retains the sink, and the sink its pad.
         sink.staticPad("sink")?.watchEvents { [weak delivery] event in
             switch event {
             case .flushStart: delivery?.hold(.flushing)
@@ -57,29 +57,32 @@ package final class StockPipe: Sendable {
         delivery.close()
     }
 
-    /// `nil` takes the handler away.
+    /// Sets the handler, or removes it with `nil`.
     private func attach(_ abi: MGVideoConsumer?) throws(MediaGraphError) {
         guard !delivery.isRunning else {
-            throw .lockedWhileRunning(.init("\(sink.name)'s handler", expected: "to be attached before the graph runs"))
+            throw .lockedWhileRunning(
+                .init("\(sink.name)'s handler", actual: "can only be attached before the graph starts"))
         }
         guard let abi else {
-            // Let go outside the lock: the end of a handler may call anything.
+            // Released outside the lock: a handler's `deinit` may call anything.
             let replaced = attached.withLock { attached in
                 defer { attached = nil }
                 return attached
             }
             return withExtendedLifetime(replaced) {}
         }
-        let isTaken = attached.withLock { attached in
+        let isAttached = attached.withLock { attached in
             guard attached == nil else { return false }
             attached = ConsumerHandle(abi)
             return true
         }
-        guard isTaken else { throw .alreadyInUse(.init(sink.name, expected: "one handler", actual: "a second")) }
+        guard isAttached else {
+            throw .alreadyInUse(.init(sink.name, actual: "already has a handler; remove it first"))
+        }
     }
 
-    /// What the element's own properties say about a receiver that is too slow. The sink itself never queues: each sample is
-    /// taken from it as it comes.
+    /// The delivery's settings, from the element's own properties for a receiver that is too slow. The sink itself
+    /// never queues: its callback takes each sample when it arrives.
     private var settings: PipeSettings {
         let bound = (try? sink.property("max-buffers", as: UInt32.self)) ?? 0
         let drops = (try? sink.property("drop", as: Bool.self)) ?? false
@@ -91,7 +94,8 @@ package final class StockPipe: Sendable {
 
     // MARK: The graph's changes of state
 
-    /// Before PAUSED. On the way to PLAYING nobody waits in the handler, for the change would wait with it.
+    /// Called before PAUSED. No thread may wait in the handler until PLAYING is reached, since the state change would
+    /// wait, too.
     func start() {
         delivery.start(settings, handler: attached.withLock { $0 }, format: nil)
         delivery.hold(.paused)
@@ -99,9 +103,9 @@ package final class StockPipe: Sendable {
 
     func isPlaying() { delivery.release(.paused) }
 
-    /// Before NULL.
+    /// Called before NULL.
     func willStop() { delivery.hold(.stopping) }
 
-    /// In NULL.
+    /// Called in NULL.
     func stopped() { delivery.stop() }
 }

@@ -3,17 +3,18 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// A stock `appsrc` that was looked up as a source: what is sent goes through the same gate as a `videosource`'s, and the
-/// element's streaming thread fetches it there, a frame at a time, whenever its own queue is empty.
+/// A stock `appsrc` that was looked up as a source.
 ///
-/// Its state changes are told by the graph, which makes them.
+/// Sent frames go through the same gate as those of a `videosource`. The element's streaming thread takes one frame at
+/// a time from the gate, when the element's own queue is empty. The graph reports the element's state changes to this
+/// object.
 package final class StockSource: Sendable {
     let gate: VideoGate
-    /// As the `stats` property of a `videosource`.
+    /// The same statistics as the `stats` property of a `videosource`.
     package var statistics: Structure { gate.statistics.structure }
     private let lifecycle: SourceLifecycle<VideoSourceHandle>
     private let source: AppSource
-    /// Its `caps` when the run began.
+    /// The element's `caps` property at the start of the run.
     private let described = Mutex<Caps?>(nil)
     private let isSetUp = Atomic<Bool>(false)
     private enum Phase { case idle, initialized, sending }
@@ -27,7 +28,8 @@ package final class StockSource: Sendable {
         }
     }
 
-    /// `nil` for any other element. Before data flows; `setUp` follows, and `close` undoes it.
+    /// Creates a source; `nil` if the element isn't an appsrc. Call it before data flows, and `setUp` afterwards.
+    /// `close` undoes it.
     init?(_ element: Element) throws(StockNodeError) {
         guard let source = AppSource(wrapping: element) else { return nil }
         self.source = source
@@ -47,21 +49,21 @@ package final class StockSource: Sendable {
         StockVTable.open(Self.vtable, to: self, on: source)
     }
 
-    /// Once; whoever listens to the element hears of it.
+    /// Sets the element's properties, once. Emits `notify` signals.
     func setUp() {
         guard !isSetUp.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        // Frames have times, and none is asked for while another is on its way.
-        try? source.setProperty("format", parsing: "time")
-        try? source.setProperty("min-percent", to: UInt32(0))
+        // Frames have timestamps, and the next frame is requested only when the queue is empty.
+        source.configure("format", parsing: "time")
+        source.configure("min-percent", to: UInt32(0))
     }
 
     /// Why the element's properties rule it out as a source; `nil` if they don't.
     private static func problem(with source: AppSource) -> String? {
-        // It sends them before it asks for the first frame, and with ranges in them GStreamer itself fails.
+        // An appsrc sends its caps before it requests the first frame, and GStreamer fails on caps that aren't fixed.
         if let caps = source.caps, !caps.isFixed { return "the caps of an appsrc must be fixed: \(caps)" }
         let streamType = (try? source.propertyText("stream-type")) ?? "stream"
         guard streamType != "stream" else { return nil }
-        return "a source's frames come once, in their order: expected stream-type=stream, got stream-type=\(streamType)"
+        return "stream-type=\(streamType) isn't supported, since frames are sent once, in order; set stream-type=stream"
     }
 
     func close() {
@@ -69,13 +71,13 @@ package final class StockSource: Sendable {
         source.removeFeed()
     }
 
-    /// `nil` takes the source away.
+    /// Sets the source, or removes it with `nil`.
     private func attach(_ abi: MGVideoSource?) throws(MediaGraphError) {
         try lifecycle.attach(
             to: source.name, isInNull: source.state == .null, abi.map { abi in { VideoSourceHandle(abi) } })
     }
 
-    /// What the element's own properties say.
+    /// The gate's settings, from the element's own properties.
     private var settings: VideoGate.Settings {
         let isLive = (try? source.property("is-live", as: Bool.self)) ?? false
         let bound = (try? source.property("max-buffers", as: UInt64.self)) ?? 0
@@ -91,16 +93,16 @@ package final class StockSource: Sendable {
         return settings
     }
 
-    /// What can be sent, by what follows and by the description; `nil`: anything.
+    /// The caps that can be sent, according to downstream and to the element's `caps`; `nil` for any caps.
     private var downstream: Caps? {
-        let taken = source.staticPad("src")?.peerCaps()
-        guard let described = described.withLock({ $0 }) else { return taken }
-        return taken.map(described.intersection) ?? described
+        let accepted = source.staticPad("src")?.peerCaps()
+        guard let described = described.withLock({ $0 }) else { return accepted }
+        return accepted.map(described.intersection) ?? described
     }
 
     // MARK: The graph's changes of state
 
-    /// In READY.
+    /// Called in READY.
     func initialize() throws(MediaGraphError) {
         if let problem = Self.problem(with: source) {
             throw .invalidParameter(.init(source.name, actual: problem))
@@ -114,13 +116,14 @@ package final class StockSource: Sendable {
         gate.streamBegins()
     }
 
-    /// PLAYING was asked for. An appsrc that isn't live may be in PAUSED yet: its first frame is what the sinks wait for.
+    /// Called when PLAYING is requested. An appsrc that isn't live may still be in PAUSED, where the sinks wait for its
+    /// first frame.
     func startSend() throws(MediaGraphError) {
         try lifecycle.startSend()
         phase.withLock { $0 = .sending }
     }
 
-    /// Before NULL.
+    /// Called before NULL.
     func stopSend() {
         let wasSending = phase.withLock { phase in
             guard phase == .sending else { return false }
@@ -128,19 +131,20 @@ package final class StockSource: Sendable {
             return true
         }
         if wasSending { lifecycle.stopSend() }
-        // Sends the streaming thread away, which waits for frames with the element's lock held.
+        // Makes the streaming thread return, which waits for frames while it holds the element's lock.
         gate.flush()
     }
 
-    /// In NULL.
+    /// Called in NULL.
     func uninitialize() {
-        let was = phase.withLock { phase in
+        let last = phase.withLock { phase in
             defer { phase = .idle }
             return phase
         }
-        if was != .idle { lifecycle.uninitialize() }
-        // Otherwise the next run would first announce the caps of the last frame that was sent.
-        if was != .idle, let described = described.withLock({ $0 }) { source.describe(described) }
+        guard last != .idle else { return }
+        lifecycle.uninitialize()
+        // Restores the caps. Otherwise the next run would start with the caps of the last frame that was sent.
+        if let described = described.withLock({ $0 }) { source.describe(described) }
     }
 
     // MARK: The streaming thread
@@ -175,15 +179,15 @@ package final class StockSource: Sendable {
         }
     }
 
-    /// New caps downstream. False when they are refused: that is on the bus then, with both sides.
+    /// Sets new caps. If downstream doesn't accept them, posts an error with the caps of both sides and returns false.
     private func announce(_ format: SentFormat) -> Bool {
         guard described.withLock({ $0 }).map(format.caps.canIntersect) ?? true, source.downstreamAccepts(format.caps)
         else {
             gate.failed()
-            let taken = downstream.map { "\($0)" } ?? "nothing"
+            let accepted = downstream.map { "\($0)" } ?? "nothing"
             source.postError(
                 .notNegotiated, "\(source.name): downstream doesn't accept the source's format",
-                debug: "not-negotiated: the source sends \(format.caps); downstream takes \(taken)")
+                debug: "not-negotiated: the source sends \(format.caps); downstream accepts \(accepted)")
             return false
         }
         source.setCaps(format.caps)

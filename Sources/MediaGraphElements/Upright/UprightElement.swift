@@ -3,15 +3,16 @@ import MediaGraphCore
 import MediaGraphDescription
 import Synchronization
 
-/// `upright`: turns and flips frames so that they stand upright, for encoders and sinks that know nothing of orientation.
+/// `upright`: turns and flips frames upright, for encoders and sinks that ignore orientation.
 ///
-/// A bin around the stock `videoflip`, which goes by tags: it is told in a tag what each frame's meta says. Frames leave
-/// without an orientation, and so does the stream: the tags behind it say `rotate-0`.
+/// A bin around the stock `videoflip`, which follows orientation tags but not the frames' metas. The bin sends the
+/// orientation in a frame's meta to `videoflip` as a tag. Frames leave without an orientation, and the stream's tags
+/// are replaced by `rotate-0`.
 final class UprightElement: BinElement, NodeTraits, @unchecked Sendable {
     // `@unchecked Sendable`: constants, and an atomic.
 
-    /// The elements that it is made of are there.
-    private let isWhole = Atomic<Bool>(false)
+    /// Whether the inner elements could be created.
+    private let isComplete = Atomic<Bool>(false)
 
     static let log = DebugCategory("upright", "MediaGraph upright video")
 
@@ -19,7 +20,7 @@ final class UprightElement: BinElement, NodeTraits, @unchecked Sendable {
         ElementDeclaration(
             factoryName: NodeName.upright, typeName: "GstMediaGraphUpright", longName: "Upright video",
             classification: "Filter/Effect/Video",
-            summary: "Turns and flips frames upright, as their rotation or the stream's image-orientation tag says",
+            summary: "Turns and flips frames upright, by their rotation or the stream's image-orientation tag",
             author: NodeDefinition.author,
             padTemplates: [
                 PadTemplate("sink", .sink, caps: "video/x-raw"), PadTemplate("src", .source, caps: "video/x-raw"),
@@ -27,23 +28,23 @@ final class UprightElement: BinElement, NodeTraits, @unchecked Sendable {
             abiVersion: NodeDefinition.abiVersion)
     }
 
-    override class var speaksForChildren: Bool { true }
+    override class var ownsChildErrors: Bool { true }
 
     required init(instance: ElementInstance) {
         let sink = instance.addGhostPad("sink")
         let source = instance.addGhostPad("src")
         super.init(instance: instance)
-        // Passes frames through in the formats that videoflip takes, which Y42B isn't of in GStreamer 1.22.
+        // Converts formats that videoflip doesn't support, such as Y42B in GStreamer 1.22.
         guard let convert = Element(factory: "videoconvert", name: "convert"),
             let flip = Element(factory: "videoflip", name: "flip"), let inlet = convert.staticPad("sink"),
             let turning = flip.staticPad("sink"), let outlet = flip.staticPad("src")
         else { return }
-        try? flip.setProperty("video-direction", parsing: "auto")
+        flip.configure("video-direction", parsing: "auto")
         for element in [convert, flip] { add(element) }
         _ = convert.staticPad("src")?.link(to: turning)
         sink.setTarget(inlet)
         source.setTarget(outlet)
-        isWhole.store(true, ordering: .relaxed)
+        isComplete.store(true, ordering: .relaxed)
         let orientation = UprightTap(owner: WeakElement(instance), sink: sink)
         turning.setTap(orientation)
         outlet.setTap(TurnedTap(orientation))
@@ -51,27 +52,29 @@ final class UprightElement: BinElement, NodeTraits, @unchecked Sendable {
     }
 
     override func changeState(_ change: StateChange) -> StateChangeResult {
-        if case .nullToReady = change, !isWhole.load(ordering: .relaxed) {
+        if case .nullToReady = change, !isComplete.load(ordering: .relaxed) {
             postError(
-                .settings, "\(name): the element videoflip is missing; install the package gstreamer1.0-plugins-good")
+                .settings,
+                "\(name): the element videoflip or videoconvert is missing; install gstreamer1.0-plugins-good "
+                    + "and gstreamer1.0-plugins-base")
             return .failure
         }
         return super.changeState(change)
     }
 }
 
-/// Tells videoflip in a tag how the frame lies that comes next.
+/// Sends videoflip a tag with the next frame's orientation.
 ///
-/// `@unchecked Sendable`: its state is the streaming thread's.
+/// `@unchecked Sendable`: its state is used on the streaming thread only.
 private final class UprightTap: PadTap, @unchecked Sendable {
     private let owner: WeakElement
     private let sink: GhostPad
     private var tagged = TaggedOrientation()
     private var isInterlaced = false
-    /// What videoflip goes by; `nil` after it has had a tag of the stream's.
-    private var told: VideoOrientation? = .upright
-    private var isTelling = false
-    /// How the frame lay that is being turned.
+    /// The orientation that videoflip applies; `nil` if unknown, after a tag of the stream.
+    private var applied: VideoOrientation? = .upright
+    private var isSendingTag = false
+    /// The orientation of the frame that is being turned.
     private(set) var current = VideoOrientation.upright
 
     init(owner: WeakElement, sink: GhostPad) {
@@ -83,11 +86,11 @@ private final class UprightTap: PadTap, @unchecked Sendable {
         switch event {
         case .streamStart:
             tagged = TaggedOrientation()
-            // Not every version forgets the tag of the stream before.
-            if told != .upright { told = nil }
-        case .orientation(let tag) where !isTelling:
+            // Some versions of videoflip keep the previous stream's tag.
+            if applied != .upright { applied = nil }
+        case .orientation(let tag) where !isSendingTag:
             tagged.add(tag, at: sink.pad)
-            told = nil
+            applied = nil
         case .caps(let caps): isInterlaced = VideoInfo(caps)?.isInterlaced == true
         default: break
         }
@@ -96,23 +99,23 @@ private final class UprightTap: PadTap, @unchecked Sendable {
 
     override func received(_ buffer: inout PassingBuffer) -> FlowReturn {
         current = tagged.orientation(of: buffer.access)
-        guard current != told else { return .ok }
+        guard current != applied else { return .ok }
         guard !isInterlaced || current == .upright else {
-            // Lines of two moments would become columns, or change places.
+            // The lines of two fields, captured at two moments, would become columns or swap places.
             owner.postError(
                 .notNegotiated, "\(owner.name): interlaced frames can't be turned",
                 debug: "put deinterlace before \(owner.name)")
             return .notNegotiated
         }
-        isTelling = true
-        buffer.sendAhead(current)
-        isTelling = false
-        told = current
+        isSendingTag = true
+        buffer.sendOrientationTag(current)
+        isSendingTag = false
+        applied = current
         return .ok
     }
 }
 
-/// What has been turned says so.
+/// Marks turned frames as upright, and adapts their mirror mode to the new orientation.
 ///
 /// `@unchecked Sendable`: constant.
 private final class TurnedTap: PadTap, @unchecked Sendable {

@@ -1,32 +1,36 @@
 import GStreamer
 
-/// Timestamps for frames that come at a known rate but unevenly, as from a pump that sleeps between them.
+/// Makes even timestamps for frames that arrive at a known rate but unevenly, for example from a loop that sleeps
+/// between frames.
 ///
-/// Method: frames stand on a grid of the nominal period. How far arrivals are from their places is averaged, and so is how
-/// much that changes from frame to frame; the grid is moved only when the mean is further off than the jitter explains, and
-/// by less than a millisecond a frame. A pump that jitters by ±20 ms around its rate so gets an exact grid, and one whose
-/// clock is up to 2 % off gets a grid that follows within some 15 ms, after ten seconds. A pause starts a new grid; a source that doesn't keep its rate at all
-/// is stamped as its frames arrive. Timestamps never go backwards. A frame can be stamped earlier than it arrived, by its jitter: sinks have as
-/// much to spare (their processing deadline).
+/// Method: each frame is placed on a grid with the nominal period. The struct averages the error, which is the arrival
+/// time minus the place on the grid, and the change of the error from frame to frame. The grid moves only if the mean
+/// error is larger than the jitter explains, and then by less than a millisecond for each frame. So a source that
+/// jitters by ±20 ms around its rate gets an exact grid. A source whose clock is up to 2 % off gets a grid that follows
+/// within about 15 ms, after ten seconds. A pause starts a new grid. A source that doesn't keep its rate at all gets
+/// the arrival times as timestamps.
 ///
-/// Pure: times are nanoseconds of running time.
+/// Timestamps never go backwards. A timestamp can be earlier than the arrival, by the jitter: the processing deadline
+/// of sinks allows for that.
+///
+/// Pure. All times are in nanoseconds of running time.
 struct EvenTimestamps: Sendable {
     private let rate: Fraction
     private let period: Int64
     private var anchor: Int64 = 0
     private var index = 0
     private var last: Int64 = -1
-    /// Grids that didn't last.
+    /// How many grids were given up before their hundredth frame.
     private var failures = 0
-    /// Of arrival minus grid.
+    /// The mean error (arrival minus grid).
     private var mean = 0.0
     private var previousError: Double?
-    /// The mean change of arrival minus grid from one frame to the next; at first as if arrivals jittered much: for uniform
-    /// jitter of ±20 ms it is 13.3.
+    /// The mean change of the error from one frame to the next. Starts with the value for a uniform jitter of ±20 ms,
+    /// which is 13.3 ms.
     private var change = Self.largestChange
     private static let largestChange = 13.3e6
 
-    /// Moves by which evenness is kept: "within 1 ms" of the period.
+    /// The largest move of the grid for a frame. Keeps the distance of frames within 1 ms of the period.
     private static let largestStep = 0.9e6
 
     init(rate: Fraction) {
@@ -34,7 +38,7 @@ struct EvenTimestamps: Sendable {
         period = Int64(ClockTime.frame(1, at: rate).nanoseconds)
     }
 
-    /// The timestamp of the frame that arrives now.
+    /// Returns the timestamp of the frame that arrives now.
     mutating func stamp(arrival: ClockTime) -> ClockTime {
         let now = Int64(arrival.nanoseconds)
         let place = anchor + offset
@@ -44,7 +48,8 @@ struct EvenTimestamps: Sendable {
         mean += (error - mean) / 32
         if let previousError { change += (abs(error - previousError) - change) / 32 }
         previousError = error
-        // With its first frame at one end of the jitter the mean is 20 ms off for good, which is no reason to move.
+        // If the first frame was at one end of the jitter, the mean error stays at 20 ms. The grid needn't move for
+        // that.
         let excess = abs(mean) - 2.2 * change - 2e6
         if excess > 0 {
             let step = min(excess / 16, Self.largestStep) * (mean < 0 ? -1 : 1)
@@ -54,7 +59,7 @@ struct EvenTimestamps: Sendable {
         return give(anchor + offset)
     }
 
-    /// The next place, whenever the frame comes: where the pace isn't the clock's.
+    /// Returns the next place on the grid, regardless of the arrival. For frames that don't arrive at the clock's pace.
     mutating func next(from start: ClockTime) -> ClockTime {
         last < 0 ? restart(at: Int64(start.nanoseconds)) : give(anchor + offset)
     }
@@ -78,10 +83,10 @@ struct EvenTimestamps: Sendable {
     }
 }
 
-/// Whether frames come faster than a rate, by their timestamps (the generic cell rate algorithm).
+/// Limits the rate of frames by their timestamps (the generic cell rate algorithm).
 ///
-/// On average at most 5 % more than the rate gets through (pumps that sleep whole milliseconds are faster than they say),
-/// and a frame may come two periods early once in a while, as those of a jittering pump do.
+/// The average rate may exceed the limit by 5 %, because a source that sleeps whole milliseconds is faster than it
+/// declares. Occasionally a frame may be two periods early, because of a source's jitter.
 struct RateLimit: Sendable {
     private let period: UInt64
     /// When the next frame is due.
@@ -94,7 +99,7 @@ struct RateLimit: Sendable {
         return due - time.nanoseconds <= 2 * period
     }
 
-    // Timestamps are the sender's, and may be any number.
+    // The sum can overflow, because a sender may pass any number as a timestamp.
     mutating func count(_ time: ClockTime) {
         let (next, isBeyond) = max(due ?? 0, time.nanoseconds).addingReportingOverflow(period)
         due = isBeyond ? .max : next

@@ -1,8 +1,8 @@
 import GStreamer
 import MediaGraphCore
 
-/// When sent frames are shown: the timestamps they were given, or ones made from their arrival; and whether they come faster
-/// than was declared.
+/// Decides the timestamps of sent frames: the sender's timestamps, or timestamps made from the arrival times. Also
+/// enforces the declared rate.
 struct FrameTimeline: SendTimeline {
     private var even: EvenTimestamps?
     private var limit: RateLimit?
@@ -10,7 +10,7 @@ struct FrameTimeline: SendTimeline {
 
     @inline(__always)
     mutating func stamp(_ frame: QueuedFrame, _ time: SendTime, _ pace: Pace) -> Bool {
-        // Given timestamps are left alone.
+        // The common case: the sender gives timestamps and declared no rate.
         if case .given(let timestamp) = time, frame.isUnlimited {
             frame.access.presentationTimestamp = timestamp
             return true
@@ -22,10 +22,10 @@ struct FrameTimeline: SendTimeline {
 
     mutating func force(_ frame: QueuedFrame, _ time: SendTime) { frame.access.presentationTimestamp = time.clockTime }
 
-    /// `nil` when it comes too soon.
+    /// Returns the timestamp of a frame; `nil` if the frame exceeds the declared rate.
     mutating func stamp(_ time: SendTime, _ format: SentFormat, _ pace: Pace) -> ClockTime? {
         if self.format !== format {
-            // Another size at the same rate goes on where the last one was.
+            // A new size at the same rate continues the same grid.
             if self.format?.nominalRate != format.nominalRate { even = format.nominalRate.map(EvenTimestamps.init) }
             limit = format.maximumRate.map(RateLimit.init)
             self.format = format
@@ -34,7 +34,7 @@ struct FrameTimeline: SendTimeline {
         switch (time, pace) {
         case (.given(let timestamp), _): measured = timestamp
         case (.arrived(let arrival), .live): measured = arrival
-        // Frames that are made as fast as they are taken are counted, where their rate is known.
+        // Frames that are made as fast as downstream takes them are counted if their rate is known.
         case (.arrived(let arrival), .fast): return even?.next(from: arrival) ?? arrival
         }
         if let limit, !limit.allows(measured) { return nil }

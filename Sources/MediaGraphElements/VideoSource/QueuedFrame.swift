@@ -5,10 +5,10 @@ import Synchronization
 
 typealias VideoGate = SendGate<QueuedFrame>
 
-/// A frame between its sender and the streaming thread.
+/// A frame on its way from its sender to the streaming thread.
 ///
-/// Without references that Swift counts, which it would do at every move through queue and lock: 300 instructions a frame.
-/// `take` or `discard` is called once.
+/// The structure has no references that Swift counts. Each move through the queue and the lock would retain and release
+/// them, which costs 300 instructions for each frame. Call either `take` or `discard`, exactly once.
 struct QueuedFrame: SentPayload {
     static let act = "sending a frame"
     static var log: DebugCategory { VideoSourceElement.log }
@@ -37,7 +37,7 @@ struct QueuedFrame: SentPayload {
         retained = .passRetained(format)
     }
 
-    /// Valid until the frame is taken.
+    /// Whether this is the frame's format. Valid until `take`.
     @inline(__always)
     func has(_ format: SentFormat?) -> Bool {
         guard let format else { return false }
@@ -48,10 +48,10 @@ struct QueuedFrame: SentPayload {
     @inline(__always)
     var isUnlimited: Bool { retained._withUnsafeGuaranteedRef { $0.maximumRate == nil } }
 
-    /// The buffer, until the frame is taken.
+    /// The buffer. Valid until `take`.
     var access: BufferAccess { buffer.access }
 
-    /// Valid until the frame is taken.
+    /// The frame's format. Valid until `take`.
     var format: SentFormat { retained.takeUnretainedValue() }
 
     @inline(__always)
@@ -61,21 +61,21 @@ struct QueuedFrame: SentPayload {
     }
 }
 
-/// What a node says on every frame that is sent.
+/// Metadata that a node adds to every frame it sends.
 final class FrameMarks: Sendable {
-    /// What is to be flipped in it (`Flip`).
+    /// The flip (`Flip`) that a receiver must apply to honour the mirror mode.
     let flip = Atomic<Int32>(0)
 }
 
 extension MGOutgoingFrame: OutgoingMedia {
-    func giveBack() {
+    func releaseMedia() {
         release?(release_context)
         if let buffer { _ = Buffer(taking: buffer) }
     }
 }
 
 extension SendGate where Payload == QueuedFrame {
-    /// A buffer from the pool for frames of this description, and the caps that say how it lies.
+    /// Returns a buffer from the pool for frames of this description, and the caps that say how the frame is laid out.
     func acquire(_ description: UnsafePointer<MGOutgoingFrame>) throws(MediaGraphError) -> (UnmanagedBuffer, Caps) {
         var format = monitor.withLock(wakes: false) { $0.queue.format }
         if format?.hasFormat(of: description) != true {
@@ -84,13 +84,13 @@ extension SendGate where Payload == QueuedFrame {
             format = new
         }
         guard let format, let buffer = format.pool.acquire() else {
-            throw .allocationFailed(.init("a frame", expected: "a buffer of the node's pool"))
+            throw .allocationFailed(.init("frame", actual: "can't get a buffer from the node's pool"))
         }
         return (UnmanagedBuffer(buffer), format.caps)
     }
 
-    /// What the queue makes up for at the most: it grows with the graph's latency, up to what may be kept in memory. Frames
-    /// are stamped as they come, so nothing is added.
+    /// The maximum latency that the node reports: how long the queue can hold frames back. The queue grows with the
+    /// graph's latency up to a memory limit. The minimum is zero, because frames are stamped on arrival.
     var maximumLatency: ClockTime {
         let (format, maxFrames) = monitor.withLock(wakes: false) { ($0.queue.announcedFormat, $0.settings.bound) }
         let rate = format?.framesPerSecond.value ?? 0

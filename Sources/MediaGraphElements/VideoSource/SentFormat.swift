@@ -2,7 +2,7 @@ import CMediaGraphABI
 import GStreamer
 import MediaGraphCore
 
-/// What sent frames are, as long as it stays the same: caps and buffers are made only when it changes.
+/// The format of sent frames. Its caps and its buffer pool are made only when the format changes.
 final class SentFormat: SentFormatDescription {
     typealias Payload = QueuedFrame
 
@@ -13,9 +13,10 @@ final class SentFormat: SentFormatDescription {
     private let packedLength: Int64
     private let duration: ClockTime?
     let isPackedByDefault: Bool
-    /// The highest rate that the source has declared for this size; `nil` where it has declared nothing.
+    /// The highest rate that the source declared for this size; `nil` if it declared none.
     let maximumRate: Fraction?
-    /// The rate at which frames should come: their own, or the only one that was declared for their size.
+    /// The rate at which frames should arrive: the frames' own rate, or the only rate that the source declared for
+    /// their size.
     let nominalRate: Fraction?
     let pool: VideoBufferPool
     let caps: Caps
@@ -23,7 +24,7 @@ final class SentFormat: SentFormatDescription {
     var framesPerSecond: Fraction { rate }
     var byteCount: Int { Int(packedLength) }
 
-    /// Whether the frame has this format and all that goes with it.
+    /// Whether the frame has this format and complete data.
     @inline(__always)
     func accepts(_ frame: UnsafePointer<MGOutgoingFrame>) -> Bool {
         hasFormat(of: frame)
@@ -40,9 +41,10 @@ final class SentFormat: SentFormatDescription {
             && Rotation(rawValue: frame.pointee.rotation) != nil
     }
 
-    var pace: String { "at most \(maximumRate ?? Fraction(0, 1)) frames/s, as declared" }
+    var pace: String { "at most \(maximumRate ?? Fraction(0, 1)) frames/s" }
 
-    /// Around the buffer that was handed over; or one around memory that was, where GStreamer's layout allows it; else a copy.
+    /// Makes a payload from the sender's buffer, or from a buffer around the sender's memory if GStreamer's default
+    /// layout allows that. Otherwise copies the frame into a buffer from the pool.
     consuming func payload(
         _ frame: UnsafePointer<MGOutgoingFrame>, _ marks: FrameMarks
     ) throws(MediaGraphError) -> QueuedFrame {
@@ -59,7 +61,7 @@ final class SentFormat: SentFormatDescription {
             frame.pointee.release?(frame.pointee.release_context)
         }
         guard let made = buffer.take() else {
-            throw .allocationFailed(.init("a frame", expected: "\(pool.info.size) bytes"))
+            throw .allocationFailed(.init("frame", actual: "can't allocate \(pool.info.size) bytes"))
         }
         made.access.duration = duration
         if frame.pointee.rotation != 0 { Rotation.meta.set(frame.pointee.rotation, on: made.access) }
@@ -73,8 +75,8 @@ final class SentFormat: SentFormatDescription {
         try self.init(frame, declared: declared)
     }
 
-    /// Refuses what a frame can't be, with what was expected.
-    /// `hasData` is false for a frame whose bytes will be made here.
+    /// Throws an error that says what was expected if a frame can't have this format. `hasData` is false for a frame
+    /// whose buffer comes from `acquire` and isn't filled yet.
     init(_ frame: MGOutgoingFrame, declared: [VideoCapability], hasData: Bool = true) throws(MediaGraphError) {
         guard frame.width > 0, frame.height > 0, frame.width <= 16384, frame.height <= 16384 else {
             throw .invalidParameter(
@@ -103,8 +105,9 @@ final class SentFormat: SentFormatDescription {
         else {
             throw .invalidParameter(
                 .init(
-                    "rate or pixel aspect", expected: "positive ratios",
-                    actual: "\(frame.rate_numerator)/\(frame.rate_denominator)"))
+                    "rate and pixel aspect ratio", expected: "a rate of at least 0 and a positive aspect ratio",
+                    actual: "\(frame.rate_numerator)/\(frame.rate_denominator) and "
+                        + "\(frame.aspect_numerator)/\(frame.aspect_denominator)"))
         }
         let fitting = declared.filter { ($0.width, $0.height) == (width, height) }
         guard declared.isEmpty || !fitting.isEmpty else {
@@ -112,30 +115,30 @@ final class SentFormat: SentFormatDescription {
             for size in declared.map({ "\($0.width)×\($0.height)" }) where !sizes.contains(size) { sizes.append(size) }
             throw .invalidParameter(
                 .init(
-                    "frame size", expected: "one that the source declared: \(sizes.joined(separator: ", "))",
+                    "frame size", expected: "one of the declared sizes \(sizes.joined(separator: ", "))",
                     actual: "\(width)×\(height)"))
         }
         rate = Fraction(frame.rate_numerator, frame.rate_denominator)
         aspect = Fraction(frame.aspect_numerator, frame.aspect_denominator)
         (self.width, self.height, self.format, range) = (frame.width, frame.height, frame.format, frame.range)
         let rates = Set(fitting.map(\.framesPerSecond).filter { $0.value > 0 })
-        // A frame that names no rate has the one that was declared for its size, in its caps too.
+        // A frame without a rate gets the rate that the source declared for its size, also in its caps.
         let stated = rate.numerator == 0 && rates.count == 1 ? rates.first! : rate
         guard var info = VideoInfo(format.pixelFormat, width: width, height: height, framesPerSecond: stated) else {
             throw .invalidParameter(
-                .init("frame size", expected: "one that GStreamer takes", actual: "\(width)×\(height)"))
+                .init("frame size", expected: "a size that GStreamer supports", actual: "\(width)×\(height)"))
         }
         info.pixelAspectRatio = aspect
         info.colorimetry.range = format.range
         guard let pool = VideoBufferPool(info) else {
-            throw .allocationFailed(.init("a buffer pool", expected: "\(info.size) bytes a frame"))
+            throw .allocationFailed(.init("buffer pool", actual: "can't allocate \(info.size) bytes for each frame"))
         }
         self.pool = pool
         isPackedByDefault = pool.isPackedByDefault
         duration = rate.numerator > 0 ? .frame(1, at: rate) : nil
         maximumRate = rates.max { $0.value < $1.value }
         let nominal = stated.numerator > 0 ? stated : nil
-        // Slower than a frame an hour is no grid, and some hundred years are no timestamp.
+        // A rate below one frame an hour is too slow for a grid, and its timestamps could overflow.
         nominalRate = nominal.flatMap { ClockTime.frame(1, at: $0) <= .seconds(3600) ? $0 : nil }
         packedLength = Int64(length)
         caps = info.caps

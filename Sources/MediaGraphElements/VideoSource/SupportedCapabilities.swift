@@ -1,11 +1,11 @@
 import GStreamer
 import MediaGraphCore
 
-/// What a source may send: its own capabilities as far as downstream takes them.
+/// The capabilities that a source may use: its declared capabilities that downstream accepts.
 struct SupportedCapabilities: Sendable, Equatable {
     let list: [VideoCapability]
 
-    /// The largest by area, then by rate.
+    /// The capability with the largest area; of several, the one with the highest rate.
     var suggested: VideoCapability? {
         list.max { ($0.width * $0.height, $0.framesPerSecond.value) < ($1.width * $1.height, $1.framesPerSecond.value) }
     }
@@ -13,8 +13,8 @@ struct SupportedCapabilities: Sendable, Equatable {
     private static let usualSizes = [(160, 90), (320, 180), (640, 360), (1280, 720), (1920, 1080), (3840, 2160)]
     private static let usualRates = [Fraction(15, 1), Fraction(30, 1), Fraction(60, 1)]
 
-    /// `declared` is the source's own list; empty where it takes any size. `downstream` is the peer's answer to a CAPS
-    /// query; `nil` while unlinked, when anything goes.
+    /// `declared` is the source's own list; empty if the source can send any size. `downstream` is the peer's answer to
+    /// a CAPS query; `nil` if the pad isn't linked, which allows all capabilities.
     init(declared: [VideoCapability], downstream: Caps?) {
         let candidates = declared.isEmpty ? Self.usual(for: downstream) : declared
         guard let downstream else {
@@ -31,7 +31,7 @@ struct SupportedCapabilities: Sendable, Equatable {
         }
     }
 
-    /// 90p to 2160p, and whatever single size or rate downstream insists on.
+    /// The common sizes from 90p to 2160p and the common rates, plus each fixed size or rate in downstream's caps.
     private static func usual(for downstream: Caps?) -> [VideoCapability] {
         var sizes = usualSizes
         var rates = usualRates

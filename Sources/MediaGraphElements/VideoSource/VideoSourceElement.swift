@@ -5,21 +5,22 @@ import MediaGraphCore
 import MediaGraphDescription
 import Synchronization
 
-/// `videosource`: raw video from a handler, as a live source.
+/// `videosource`: a live source of raw video that a handler sends.
 ///
-/// It is live at every pace: a graph that waits for `startSend` still reaches PLAYING, where a source that isn't live would
-/// wait for its first buffer and so for ever.
+/// The element is live at every pace, so a graph reaches PLAYING before `startSend` is called. A source that isn't live
+/// would wait for its first buffer in PAUSED, and so forever.
 ///
-/// A `GstPushSrc` whose queue is the gate itself, neither a bin around appsrc nor a subclass of it. Measured with callgrind, that
-/// bin took 8845 instructions a frame where plain C with appsrc takes 6002: 800 for the ghost pad, the rest for a second lock,
-/// looks at appsrc's level and wake-ups. A subclass would take more than this node too (`Benchmarks/README.md`). And appsrc knows
-/// neither what it dropped nor when its queue has run dry, so exact counters and a status that goes out before PAUSED need a queue
-/// of one's own anyway.
+/// The element is a `GstPushSrc` whose queue is the gate itself. It is neither a bin around appsrc nor a subclass of
+/// appsrc. Measured with callgrind, such a bin takes 8845 instructions for each frame; plain C with appsrc takes 6002.
+/// Of the difference, the ghost pad takes 800, and a second lock, queries of appsrc's level and wake-ups take the rest.
+/// A subclass would also take more than this element (`Benchmarks/README.md`). Besides, appsrc reports neither which
+/// buffers it dropped nor when its queue has become empty. Exact counters and a status that goes out before PAUSED
+/// would need a second queue anyway.
 ///
-/// An EOS event sent to the element ends the stream behind what is queued, as appsrc does; `num-buffers` ends it
-/// behind so many: what is queued is lost, and counted.
+/// An EOS event sent to the element ends the stream after the queued frames, as with appsrc. `num-buffers` ends the
+/// stream after that number of frames; frames that are still queued are dropped and counted.
 final class VideoSourceElement: PushSource, ConfigurableElement, NodeTraits, @unchecked Sendable {
-    // `@unchecked Sendable`: constants, and state behind locks.
+    // `@unchecked Sendable`: constants, state behind locks, and `tagged`, which one thread at a time uses.
 
     struct Settings: HandlerSettings {
         var handler = ""
@@ -27,7 +28,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, NodeTraits, @un
         var pace = Pace.live
         var backPressure = BackPressure.auto
         var maxFrames: Int32 = 2
-        /// `GST_CLOCK_TIME_NONE`: as the pace is.
+        /// In nanoseconds; `GST_CLOCK_TIME_NONE` for the pace's default.
         var blockTimeout = UInt64.max
         var stopTimeout: UInt64 = 1_000_000_000
         var rotationTag = false
@@ -39,8 +40,8 @@ final class VideoSourceElement: PushSource, ConfigurableElement, NodeTraits, @un
 
     private let lifecycle: SourceLifecycle<VideoSourceHandle>
     private let gate: VideoGate
-    /// The rotation that downstream was told by a tag; `nil` where none are sent. Set before data flows, then the streaming
-    /// thread's.
+    /// The orientation of the last image-orientation tag; `nil` if no tags are sent. Set before data flows; afterwards
+    /// only the streaming thread uses it.
     private var tagged: VideoOrientation?
 
     static let log = DebugCategory("videosource", "MediaGraph video source")
@@ -49,7 +50,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, NodeTraits, @un
         ElementDeclaration(
             factoryName: NodeName.videoSource, typeName: "GstVideoSource", longName: "Video source",
             classification: "Source/Video",
-            summary: "Raw video that a handler sends, as a live source",
+            summary: "Live source of raw video that a handler sends",
             author: NodeDefinition.author,
             padTemplates: [
                 PadTemplate("src", .source, caps: "video/x-raw, format={ \(FrameCaps.formatNames) }")
@@ -61,28 +62,29 @@ final class VideoSourceElement: PushSource, ConfigurableElement, NodeTraits, @un
                     "options", of: Self.self, \.options, changes: .untilInitialized, NodeDefinition.optionsBlurb),
                 .setting(
                     "pace", of: Self.self, \.pace, changes: .untilInitialized,
-                    "Whether frames come at the clock's pace or as fast as they are taken"),
+                    "Whether frames are sent at the clock's pace or as fast as downstream takes them"),
                 .setting(
                     "backpressure", of: Self.self, \.backPressure, changes: .untilInitialized,
-                    "What happens when frames are sent faster than they are taken; auto: drop-old when live, block when fast"
+                    "What happens when frames are sent faster than downstream takes them; auto: drop-old when live, block when fast"
                 ),
                 .setting(
                     "max-frames", of: Self.self, \.maxFrames, range: .values(1...1000), changes: .untilInitialized,
-                    "Frames that the source queues; a live source doesn't count frames held back by the graph's latency"
+                    "Maximum number of queued frames; a live source doesn't count frames held back by the graph's latency"
                 ),
                 .setting(
                     "block-timeout", of: Self.self, \.blockTimeout, changes: .untilInitialized,
-                    "Nanoseconds that a sender waits for room where backpressure blocks; then its frame is refused. By default 100 ms when live, and as long as it takes when fast"
+                    "Nanoseconds that a sender waits for room in the queue when backpressure is block, before its frame is refused. Default: 100 ms when live, no limit when fast"
                 ),
                 .setting(
                     "stop-timeout", of: Self.self, \.stopTimeout, changes: .untilInitialized,
-                    "Nanoseconds that a source which is a task may take to end when it is stopped"),
+                    "Nanoseconds that the node waits for an asynchronous source's task to end when the source is stopped"
+                ),
                 .setting(
                     "rotation-tag", of: Self.self, \.rotationTag, changes: .untilInitialized,
-                    "Send the rotation as an image-orientation tag too, for sinks that know nothing of the meta"),
+                    "Send the rotation as an image-orientation tag too, for sinks that don't support the meta"),
                 .setting(
                     "flip", of: Self.self, \.flip, changes: .always,
-                    "What each frame says is to be flipped in it to honour the mirror mode, from the next one sent on"),
+                    "How receivers must flip each frame to honour the mirror mode; applies from the next frame sent"),
                 NodeStatistics.property(of: Self.self) { $0.gate.statistics },
             ],
             abiVersion: NodeDefinition.abiVersion)
@@ -103,7 +105,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, NodeTraits, @un
         NodeVTable.install(Self.vtable.pointer, on: instance)
     }
 
-    /// `nil` takes the source away, also the one that `handler` names.
+    /// Attaches a source; `nil` removes the source, also one that `handler` names.
     private func attach(_ abi: MGVideoSource?) throws(MediaGraphError) {
         try lifecycle.attach(
             to: name, isInNull: isInNull, handler: settings.current.handler,
@@ -136,7 +138,8 @@ final class VideoSourceElement: PushSource, ConfigurableElement, NodeTraits, @un
         }
         tagged = settings.rotationTag ? .upright : nil
         guard try lifecycle.initialize(settings.gate, downstream: sourcePad.peerCaps()) else {
-            postWarning(.settings, "\(name): nothing will be sent: give it handler=… or attach a source")
+            postWarning(
+                .settings, "\(name): there is no source, so nothing will be sent; set handler=… or attach a source")
             return
         }
     }
@@ -183,7 +186,8 @@ final class VideoSourceElement: PushSource, ConfigurableElement, NodeTraits, @un
             case .reconfigure: lifecycle.downstreamChanged(sourcePad.peerCaps())
             case .flush: return .flushing
             case .end:
-                // EOS behind an error, as the base class does itself after one, but without an error of its own.
+                // Post the error here and return EOS: for an error result, the base class would post an error of its
+                // own.
                 if case .failure(let error) = gate.ending { postError(.processing, "\(name): \(error)") }
                 return .endOfStream
             case .drained: break
@@ -191,6 +195,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, NodeTraits, @un
         }
     }
 
+    // `num-buffers` is reached: drop the queued frames, but send status off.
     override func lastBufferSent() {
         gate.endOfStreamRequested()
         while true {
@@ -203,7 +208,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, NodeTraits, @un
         }
     }
 
-    /// The tag goes out when the rotation is another than the last one's, ahead of the frame.
+    /// Sends an image-orientation tag before the frame if the orientation has changed.
     private func tag(_ frame: QueuedFrame) {
         let orientation = VideoOrientation(of: frame.access) ?? .upright
         guard orientation != tagged else { return }
@@ -211,8 +216,8 @@ final class VideoSourceElement: PushSource, ConfigurableElement, NodeTraits, @un
         pushImageOrientation(orientation.tag)
     }
 
-    /// New caps downstream. False when they are refused: that is on the bus then, with both sides, which the base class's own
-    /// error doesn't name.
+    /// Sends new caps downstream. Returns false if downstream refuses them. The node then posts an error that names
+    /// both sides' caps, which the base class's own error doesn't.
     private func announce(_ format: SentFormat) -> Bool {
         guard downstreamAccepts(format.caps) else {
             gate.failed()
@@ -230,13 +235,14 @@ final class VideoSourceElement: PushSource, ConfigurableElement, NodeTraits, @un
 }
 
 extension VideoSourceElement.Settings {
-    /// Who sends as fast as frames are taken has nothing better to do than to wait.
-    private static func patience(_ pace: Pace) -> ClockTime? { pace == .live ? .milliseconds(100) : nil }
+    /// The default `block-timeout`; `nil` for no limit. A sender at `pace=fast` has nothing else to do than to wait.
+    private static func defaultBlockTimeout(_ pace: Pace) -> ClockTime? { pace == .live ? .milliseconds(100) : nil }
 
     var gate: VideoGate.Settings {
         VideoGate.Settings(
             pace: pace, policy: backPressure.resolved(isLive: pace == .live), bound: Int(maxFrames),
-            blockTimeout: blockTimeout == .max ? Self.patience(pace) : ClockTime(nanoseconds: blockTimeout),
+            blockTimeout: blockTimeout == .max
+                ? Self.defaultBlockTimeout(pace) : ClockTime(nanoseconds: blockTimeout),
             stopTimeout: ClockTime(nanoseconds: stopTimeout))
     }
 }

@@ -3,16 +3,16 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// A video source as its node holds it.
+/// A node's handle to a video source, which may come from another copy of this code.
 ///
-/// `@unchecked Sendable`: the C structure is constant; the node calls it from one state change at a time.
+/// `@unchecked Sendable`: the C structure is constant, and the node's state changes call it one at a time.
 final class VideoSourceHandle: SourceHandling, @unchecked Sendable {
     private let abi: MGVideoSource
     let name: String
-    /// What it was told last.
+    /// The capabilities that the source was last informed of.
     private let announced = Mutex<SupportedCapabilities?>(nil)
 
-    /// Takes the source over.
+    /// Takes ownership of the source.
     init(_ abi: MGVideoSource) {
         self.abi = abi
         name = loadName(abi.name)
@@ -45,14 +45,14 @@ final class VideoSourceHandle: SourceHandling, @unchecked Sendable {
         }
     }
 
-    /// The source is told when the outcome differs from the last one.
+    /// Informs the source if the supported capabilities differ from the last ones.
     func downstreamChanged(_ downstream: Caps?) {
         let supported = SupportedCapabilities(declared: capabilities, downstream: downstream)
-        let isNews = announced.withLock { announced in
+        let hasChanged = announced.withLock { announced in
             defer { announced = supported }
             return announced != supported
         }
-        guard isNews else { return }
+        guard hasChanged else { return }
         QueuedFrame.log.log(.info, nil, "property change: \(supported.list.count) capabilities")
         let list = supported.list.map(\.abi)
         abi.property_change(abi.context, list, Int64(list.count), supported.suggested?.abi ?? .init())

@@ -2,14 +2,14 @@ import CMediaGraphABI
 import GStreamer
 import MediaGraphCore
 
-/// An editor of audio as a node holds it, whichever copy of the code it comes from.
+/// A node's handle to an audio processor, which may come from another copy of this code.
 ///
-/// `@unchecked Sendable`: `process` is called by the one thread that holds the node's stream lock; the rest is constant.
+/// `@unchecked Sendable`: only the thread that holds the node's stream lock calls `process`; the rest is constant.
 final class AudioProcessorHandle: @unchecked Sendable {
     private let abi: MGAudioProcessor
     let name: String
 
-    /// Takes the handler over.
+    /// Takes ownership of the processor.
     init(_ abi: MGAudioProcessor) {
         self.abi = abi
         name = loadName(abi.name)
@@ -17,7 +17,7 @@ final class AudioProcessorHandle: @unchecked Sendable {
 
     deinit { abi.destroy(abi.context) }
 
-    /// Runs the handler; a failure comes back as its error.
+    /// Runs the processor on a block. Throws the error if the processor fails.
     @inline(__always)
     func process(_ frame: UnsafePointer<MGAudioFrame>) throws(MediaGraphError) -> Verdict {
         try Verdict { abi.process(abi.context, frame, $0) }

@@ -2,14 +2,14 @@ import CMediaGraphABI
 import GStreamer
 import MediaGraphCore
 
-/// A virtual microphone as its node holds it.
+/// A node's handle to a virtual microphone, which may come from another copy of this code.
 ///
-/// `@unchecked Sendable`: the C structure is constant; the node calls it from one state change at a time.
+/// `@unchecked Sendable`: the C structure is constant, and the node's state changes call it one at a time.
 final class AudioSourceHandle: SourceHandling, @unchecked Sendable {
     private let abi: MGAudioSource
     let name: String
 
-    /// Takes the source over.
+    /// Takes ownership of the source.
     init(_ abi: MGAudioSource) {
         self.abi = abi
         name = loadName(abi.name)
@@ -24,7 +24,7 @@ final class AudioSourceHandle: SourceHandling, @unchecked Sendable {
         try MediaGraphError.check { abi.initialize(abi.context, &sender, $0) }
     }
 
-    /// What downstream takes is the node's affair, which converts.
+    /// Does nothing: the node converts the sound to a format that downstream accepts.
     func downstreamChanged(_ downstream: Caps?) {}
 
     func startSend() throws(MediaGraphError) { try MediaGraphError.check { abi.start_send(abi.context, $0) } }

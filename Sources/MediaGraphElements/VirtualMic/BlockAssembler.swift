@@ -1,18 +1,21 @@
 import GStreamer
 
-/// What a microphone's streaming thread makes of the blocks it gets: one format, regular lengths, and a time for each sample.
+/// Makes buffers from the blocks that a microphone sends: of one format, of regular length, with a time for each
+/// sample.
 ///
-/// Blocks are collected to 10 ms, what GStreamer's own audio sources give: a block of one sample costs no buffer of its own,
-/// and a whole one goes through untouched. Sound whose sender's clock runs off is kept in step. Belongs to the streaming thread.
+/// The assembler collects blocks into buffers of 10 ms, as GStreamer's own audio sources produce. So a block of one
+/// sample doesn't become a buffer, and a block of 10 ms passes without a copy. The assembler also corrects the drift of
+/// the sender's clock. Only the streaming thread uses the assembler.
 final class BlockAssembler {
     private static let period = ClockTime.milliseconds(10)
 
-    /// What was done to keep sound in step.
+    /// A correction of the sender's clock drift.
     enum Step {
-        /// It is resampled from here on, having been late by this much.
+        /// The sound was late by this many seconds, and is resampled from now on.
         case resampled(Double)
-        /// So many frames of silence were put in, or of sound left out.
+        /// This many frames of silence were inserted.
         case filled(Int)
+        /// This many frames of sound are dropped.
         case skipped(Int)
     }
 
@@ -25,16 +28,16 @@ final class BlockAssembler {
     private var input: AudioInfo?
     private(set) var output: AudioInfo?
     private(set) var timeline: SampleTimeline
-    /// The next piece doesn't follow on the last.
+    /// Whether the next buffer is discontinuous with the previous one.
     private var isDiscontinuous = false
-    /// Silence that is to go out behind what waits.
+    /// Frames of silence that go out after the waiting sound.
     private var silence = 0
-    /// Sound that isn't to go out.
+    /// Frames of sound that are still to be dropped.
     private var excess = 0
-    /// What stands in the queue while blocks go out late.
+    /// Detects a standing queue while blocks go out late.
     private var standing = StandingQueue()
 
-    /// `aheadLimit`: what is sent earlier than this isn't sent by a clock.
+    /// `aheadLimit` is passed to `ClockDrift`: a sender that is further ahead doesn't send by a clock.
     init(quality: Int, drift correction: DriftCorrection, aheadLimit: ClockTime) {
         self.quality = quality
         self.correction = correction
@@ -44,30 +47,32 @@ final class BlockAssembler {
 
     private var waitingFrames: Int { output.map { waiting.available / $0.bytesPerFrame } ?? 0 }
 
-    /// Frames that are ahead of the next to come.
+    /// The number of frames that go out before the next frame that arrives.
     private var framesAhead: Int { waitingFrames + (converter?.held ?? 0) + (resampler?.held ?? 0) - excess }
 
-    /// How long a sample stays here beyond its time: the same whether it is kept in step already or not.
+    /// How much latency the assembler adds. Doesn't change when resampling begins.
     var delay: ClockTime {
         ClockTime(
             nanoseconds: Self.period.nanoseconds + (converter?.delay.nanoseconds ?? 0)
                 + (resampler?.delay.nanoseconds ?? 0))
     }
 
-    /// When the next sample to come is due.
+    /// The running time of the next sample that arrives.
     var due: ClockTime { timeline.time(ofFrame: framesAhead) }
 
+    /// Whether `setFormat` must be called before blocks of this format.
     func needsFormat(_ input: AudioInfo) -> Bool { self.input != input }
 
-    /// What comes next is `input`, and goes out as `output`. Everything of before must have been `finish`ed and taken. False
-    /// where there is no way from one to the other.
+    /// Sets the format of the next blocks, and the format of the buffers made from them. Call `finish` and take all
+    /// buffers first. Returns false if `input` can't be converted to `output`.
     func setFormat(_ input: AudioInfo, _ output: AudioInfo) -> Bool {
         timeline.change(to: output)
         drift.pause()
         self.output = output
         self.input = input
         converter = nil
-        // Made before it is needed, if ever: that takes longer than a block lasts, and LATENCY is to stay as it is.
+        // Make the resampler now, although it may never be needed: making it takes longer than a block lasts, and the
+        // latency mustn't change later.
         resampler = correction == .resample ? AdaptiveResampler(output, quality: quality) : nil
         guard correction != .resample || resampler != nil else { return false }
         guard input != output else { return true }
@@ -75,10 +80,10 @@ final class BlockAssembler {
         return converter != nil
     }
 
-    /// Silence is on its way out.
+    /// Whether silence is still to go out.
     var isFilling: Bool { silence > 0 }
 
-    /// What comes next is of a new format, whatever it is. Everything of before must have been finished and taken.
+    /// Makes `needsFormat` true for any format. Call `finish` and take all buffers first.
     func forgetFormats() {
         input = nil
         output = nil
@@ -86,52 +91,61 @@ final class BlockAssembler {
         resampler = nil
     }
 
-    /// What has to go out before this block; the caller has that taken, and asks again.
+    /// Returns the gap before a block. For silence, the caller sends the silence and then asks again.
     func gap(before block: QueuedBlock, isLive: Bool) -> SampleTimeline.Gap {
         guard silence == 0 else { return .silence(silence) }
-        // As fast as it is taken, nothing arrives at a time.
+        // With `pace=fast` the time of arrival has no meaning.
         guard isLive || block.isGiven else { return timeline.hasBegun ? .none : .jump }
         return timeline.gap(
             before: block.access.presentationTimestamp ?? .zero, isGiven: block.isGiven, waiting: framesAhead)
     }
 
-    /// Whether to leave a block out that has no `gap` before it, so as not to be late any more; `queued` nanoseconds of sound
-    /// wait behind it, and `held` are what may wait for reasons of ours.
+    /// Returns whether to drop a block, which has no `gap` before it, because the sound is late; if so, reduces the
+    /// delay.
     ///
-    /// Silence goes out for sound that doesn't come. What comes late at its own pace goes out behind that, as late as it is. What a
-    /// device hands over at once when it wakes would be as late, and all behind it, too: it stands in the queue by then. Sound
-    /// that comes in pieces is late by a piece at most, so its queue is empty within as much as it is late; a block longer than
-    /// that would leave a hole behind it.
-    func makesUp(for block: QueuedBlock, queued: Int, held: Int) -> Bool {
+    /// Silence goes out in place of missing sound. If that sound then arrives late but at its own pace, it goes out
+    /// after the silence, with the same delay. But a device that wakes up may deliver all missing sound at once. This
+    /// sound, and all sound after it, would be late for good, because it stands in the queue. Sound that normally
+    /// arrives in bursts is late by one burst at most, so its queue becomes empty within a time as long as the delay. A
+    /// block longer than the delay isn't dropped: dropping it would leave a gap after it.
+    ///
+    /// - Parameters:
+    ///   - queued: nanoseconds of sound that wait after the block.
+    ///   - held: nanoseconds of sound that may wait in the queue for other reasons.
+    func shouldDrop(for block: QueuedBlock, queued: Int, held: Int) -> Bool {
         guard timeline.delay > SampleTimeline.tolerance else {
             standing = StandingQueue()
             return false
         }
         let delay = Int(timeline.delay)
-        let isLeftOut = standing.leavesOut(block.weight, queued: queued, window: delay + held) && block.weight <= delay
-        if isLeftOut { timeline.makeUp(block.weight) }
-        return isLeftOut
+        let isDropped = standing.shouldDrop(block.weight, queued: queued, window: delay + held) && block.weight <= delay
+        if isDropped { timeline.reduceDelay(block.weight) }
+        return isDropped
     }
 
-    /// The next sample has this time, whatever was before.
+    /// Starts the timeline anew, with the next sample at this time.
     func begin(at time: ClockTime) {
         isDiscontinuous = true
         drift.pause()
         timeline.begin(at: time)
     }
 
-    /// The same of sound that came then and says nothing itself: behind what went out before, where that was sent ahead.
-    func beginBehind(_ time: ClockTime) {
+    /// Starts the timeline anew with sound that arrived at this time and has no timestamp. If the previous sound was
+    /// sent ahead of its time, the new sound begins where the previous sound ended.
+    func beginAfterArrival(_ time: ClockTime) {
         let end = timeline.time()
-        let isOfOneTime = end.nanoseconds <= time.nanoseconds + 1_000_000_000
-        begin(at: isOfOneTime ? max(time, end) : time)
+        // An end that is more than a second ahead belongs to another running time.
+        let isComparable = end.nanoseconds <= time.nanoseconds + 1_000_000_000
+        begin(at: isComparable ? max(time, end) : time)
     }
 
-    /// The sound has stopped, with all that belongs to it gone: a live stream's next block says itself when it is.
+    /// Called when sending has stopped and all sound has gone out. In a live stream the next block begins a new
+    /// timeline.
     func stop(isLive: Bool) { if isLive { timeline.end() } }
 
-    /// Looks at when a block came that is to be pushed next, and does what keeps sound in step.
-    func keepInStep(_ block: QueuedBlock) -> Step? {
+    /// Measures the drift with the arrival of a block that is pushed next. Returns the correction that begins now, if
+    /// any.
+    func correctDrift(_ block: QueuedBlock) -> Step? {
         guard correction != .none, let output else { return nil }
         if timeline.isPaused { drift.pause() }
         let lateness = timeline.lateness(of: block.access.presentationTimestamp ?? .zero, waiting: framesAhead)
@@ -145,7 +159,7 @@ final class BlockAssembler {
         return drift.ratio != nil && !wasCorrecting ? .resampled(drift.offset ?? 0) : nil
     }
 
-    /// False when it can't be converted.
+    /// Takes in a block. Returns false if the block can't be converted.
     func push(_ block: consuming Buffer) -> Bool {
         timeline.resume()
         guard let converter else { return pushConverted(block) }
@@ -168,6 +182,7 @@ final class BlockAssembler {
         return true
     }
 
+    /// Drops excess frames from the waiting sound.
     private func skip() {
         let frames = min(excess, waitingFrames)
         guard frames > 0, let output else { return }
@@ -175,7 +190,7 @@ final class BlockAssembler {
         excess -= frames
     }
 
-    /// No more follows on what came so far: the filters give the rest. True when something waits to be taken then.
+    /// Ends the sound so far by draining the filters. Returns true if sound waits to be taken.
     func finish() -> Bool {
         if let rest = converter?.drain() { _ = pushConverted(rest) }
         if let rest = resampler?.drain(), rest.access.size > 0 { waiting.push(rest) }
@@ -183,14 +198,15 @@ final class BlockAssembler {
         return waiting.available > 0
     }
 
-    /// Nothing comes: silence takes its place, behind what waits; so many frames, or one piece.
+    /// Adds silence after the waiting sound because no sound arrives: this number of frames, or 10 ms.
     func fill(_ frames: Int? = nil) {
         guard let output else { return }
         timeline.pause()
         silence = frames ?? output.frames(in: Self.period)
     }
 
-    /// The next piece that is whole, or all that is left of sound and of silence when `isLast`; `nil`: there is none.
+    /// Returns the next buffer of 10 ms, of sound or silence; `nil` if there is none. Returns a shorter buffer of sound
+    /// only if `isLast` is true.
     func take(isLast: Bool) -> Buffer? {
         guard let output else { return nil }
         let period = output.frames(in: Self.period)
@@ -203,8 +219,9 @@ final class BlockAssembler {
         guard let output else { return nil }
         let bytes = frames * output.bytesPerFrame
         guard let buffer = isGap ? Buffer(filledWith: 0, count: bytes) : waiting.take(bytes) else { return nil }
-        // Every element plays the samples of a buffer; some let a GAP event pass without a sound for it (wavenc's files
-        // would be too short, a sender's clock too fast), and those that know the flag save the work.
+        // Send silence as a buffer with the GAP flag, not as a GAP event. Every element handles a buffer's samples, but
+        // some elements ignore GAP events: wavenc's files would be too short, and a network sender's clock too fast.
+        // Elements that support the flag skip the work.
         if isGap {
             buffer.access.isGap = true
             silence -= frames
@@ -220,15 +237,44 @@ final class BlockAssembler {
         return buffer
     }
 
-    /// A flush: what waits is lost, and the next block begins anew.
+    /// Drops all waiting sound because of a flush; the next block begins a new timeline.
     func reset() {
         waiting.clear()
         _ = converter?.drain()
         _ = resampler?.drain()
         (silence, excess) = (0, 0)
         drift.pause()
-        // Running time may be another behind it.
+        // After a flush the running time may start anew.
         timeline.begin(at: .zero)
         timeline.end()
+    }
+}
+
+/// Detects a standing queue, which delays all sound. A queue of sound that arrives in bursts, in contrast, is empty now
+/// and then.
+///
+/// A queue is standing if its shortest length over a window of time isn't small (CoDel, RFC 8289). All lengths are in
+/// nanoseconds of sound. Pure.
+struct StandingQueue: Sendable {
+    /// The shortest length in the current window.
+    private var shortest = Int.max
+    /// How much sound was taken from the queue in the current window.
+    private var taken = 0
+    private var isDropping = false
+
+    /// Returns whether to drop the block that was just taken from the queue. Dropping begins when the queue has been
+    /// standing for `window`, and ends when the queue is empty. `queued` is the queue's length after the block was
+    /// taken.
+    mutating func shouldDrop(_ block: Int, queued: Int, window: Int) -> Bool {
+        guard !isDropping else {
+            isDropping = queued > 0
+            return isDropping
+        }
+        shortest = min(shortest, queued)
+        taken += block
+        guard taken >= window else { return false }
+        isDropping = shortest > Int(SampleTimeline.tolerance)
+        (shortest, taken) = (Int.max, 0)
+        return isDropping
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import GStreamer
 
-/// The `drift` of a microphone: what becomes of sound whose sender's clock isn't the graph's.
+/// The property `drift` of a microphone: how to correct sound whose sender's clock isn't the graph's clock.
 enum DriftCorrection: Int32, PropertyEnum {
     case resample, skew, none
 
@@ -25,39 +25,43 @@ enum DriftCorrection: Int32, PropertyEnum {
     }
 }
 
-/// How far a live sender's clock has run off the graph's, told by when its blocks come, and what is to be done about it. Pure:
-/// times are seconds.
+/// Measures how far a live sender's clock has drifted from the graph's clock, and controls the correction. Pure: all
+/// times are in seconds.
 ///
-/// Method: what is observed of each block is how much later it came than the samples before it come to. The mean of that is
-/// free of jitter after some 30 blocks; as long as it stays within `tolerance` nothing is done, so that sound which only
-/// jitters is left alone. Beyond that `resample` has a loop that brings the mean to zero and holds it there: proportional and
-/// integral, critically damped, behind a low pass. It is quick at first and slow later, when it knows 200 ppm of drift to a
-/// few although single blocks are ±30 ms off. `skew` takes the mean off at once.
+/// Method: for each block, the lateness is the arrival time minus the end of the samples before the block. After about
+/// 30 blocks the mean lateness is free of jitter. Within `tolerance` nothing is corrected, so that sound which only
+/// jitters isn't changed. Beyond that, `resample` uses a control loop that brings the mean to zero and holds it there:
+/// proportional and integral, critically damped, with a low-pass filter at its input. The loop is fast at first and
+/// slow later. By then it knows a drift of 200 ppm to within a few ppm, even if single blocks are ±30 ms off. `skew`
+/// corrects the whole mean at once.
 struct ClockDrift: Sendable {
-    /// Sound and picture are out of step at 20 ms; half of that is left to the picture and to what isn't known yet.
+    /// The mean lateness that isn't corrected. Sound and picture are out of sync at 20 ms; half of that is left for the
+    /// picture and for the measurement's error.
     static let tolerance = 0.010
-    /// The most by which a rate is changed, 1.7 cents: clocks are within a tenth of that, and ears don't notice.
+    /// The largest change of the rate, 1.7 cents. Clocks deviate by less than a tenth of that, and listeners don't
+    /// notice it.
     static let greatest = 1000e-6
-    /// The same in the first seconds, where first blocks that came off their time are to be made up for.
+    /// The largest change in the first 20 seconds, to correct first blocks that didn't arrive at their time.
     static let greatestAtFirst = 5000e-6
-    /// By how much it changes in a second.
+    /// The largest change of the ratio in a second.
     static let slope = 2000e-6
 
     private let correction: DriftCorrection
-    /// What further ahead of its time than this is sent by the room that there is, rather than by a clock.
+    /// A sender that is further ahead than this sends whenever there is room in the queue, instead of by a clock.
     private let aheadLimit: Double
-    /// Of what was observed since the last break: cumulative at first, then of the last five seconds.
+    /// The mean lateness since the last break: cumulative at first, later over the last five seconds.
     private var mean = 0.0
+    /// The duration of the blocks since the last break.
     private var observed = 0.0
     private var blocks = 0
-    /// Blocks may be short: a step takes several.
+    /// Blocks since the last step of the control loop. Blocks may be short, so a step takes several of them.
     private var pending = (sum: 0.0, duration: 0.0)
-    /// The loop's, since it closed behind the last break.
+    /// How long the control loop has been closed since the last break; `nil` while it is open.
     private var age: Double?
     private var filtered = 0.0
-    /// By how much the clock is off, in the loop's eyes: stays over a break, for the clock is the same.
+    /// The control loop's estimate of the clock's deviation. Kept over a break, because the clock stays the same.
     private var integral = 0.0
-    /// So many samples are to go out for each that comes; `nil` as long as they are to be left alone.
+    /// How many samples go out for each sample that arrives; `nil` while sound isn't resampled.
     private(set) var ratio: Double?
 
     init(_ correction: DriftCorrection, aheadLimit: Double) {
@@ -65,10 +69,10 @@ struct ClockDrift: Sendable {
         self.aheadLimit = aheadLimit
     }
 
-    /// By how much sound is late, without the jitter; `nil` until that can be told.
+    /// The sound's lateness without the jitter; `nil` while there are too few blocks.
     var offset: Double? { observed >= 0.5 && blocks >= 30 ? mean : nil }
 
-    /// A block that lasts so long came so much later than its place among the samples.
+    /// Records the lateness of a block with this duration.
     mutating func observe(_ lateness: Double, lasting duration: Double) {
         guard lateness > -aheadLimit else { return pause() }
         pending.sum += lateness * duration
@@ -79,13 +83,14 @@ struct ClockDrift: Sendable {
         pending = (0, 0)
     }
 
-    /// Sound doesn't go on where it was: when its next block comes is looked at as if it were the first.
+    /// Records a break in the sound: the measurement starts anew with the next block.
     mutating func pause() {
         (mean, observed, blocks, pending, age) = (0, 0, 0, (0, 0), nil)
         if ratio != nil { ratio = 1 + integral }
     }
 
-    /// What `skew` has to put in now, as if it had been; what it has to leave out is less than nothing.
+    /// Returns the duration that `skew` must insert now, or must drop if negative; `nil` for none. Assumes that the
+    /// caller does so.
     mutating func takeSkew() -> Double? {
         guard correction == .skew, let offset, abs(offset) > Self.tolerance else { return nil }
         mean = 0
@@ -98,24 +103,25 @@ struct ClockDrift: Sendable {
         guard correction == .resample else { return }
         if age == nil {
             guard let offset, ratio != nil || abs(offset) > Self.tolerance else { return }
-            // As if it had run for ten seconds: before that it would follow the jitter.
+            // Start with an age of ten seconds: a younger loop would follow the jitter.
             (age, filtered) = (10, offset)
         }
         let change = control(lateness, duration) + 1 - (ratio ?? 1)
         ratio = (ratio ?? 1) + max(-Self.slope * duration, min(Self.slope * duration, change))
     }
 
+    /// A step of the control loop. Returns the deviation of the ratio from 1.
     private mutating func control(_ lateness: Double, _ duration: Double) -> Double {
         let time = (age ?? 10) + duration
         age = time
         let bandwidth = max(0.003, 1 / (.pi * time))
         filtered += (lateness - filtered) * (1 - exp(-2 * .pi * 8 * bandwidth * duration))
-        // A long block is a step that a quick loop would go beyond.
+        // A long block is a long step, with which a fast loop would overshoot.
         let omega = min(2 * .pi * bandwidth, 0.2 / duration)
         let limit = observed < 20 ? Self.greatestAtFirst : Self.greatest
         let wanted = 2 * omega * filtered + integral
         let given = max(-limit, min(limit, wanted))
-        // What was off before the loop closed says nothing about the rate.
+        // The lateness from before the loop closed says nothing about the rate, so don't integrate at first.
         if time > 20, given == wanted {
             let next = integral + omega * omega * filtered * duration
             integral = max(-Self.greatest, min(Self.greatest, next))

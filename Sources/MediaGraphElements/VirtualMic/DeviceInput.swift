@@ -3,24 +3,25 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// What comes into a `virtualmic`'s `sink`: a device's sound, which the node's processor edits, and which then goes the way of
-/// all that is sent. With a microphone of the node's own it goes nowhere.
+/// Receives a device's sound at a `virtualmic`'s `sink`. The node's processor edits the sound, and the gate then treats
+/// it like sound that a microphone sends. If the node has a microphone of its own, the device's sound is dropped.
 ///
-/// `@unchecked Sendable`: constants, state behind a lock, and what belongs to the pad's streaming thread.
+/// `@unchecked Sendable`: constants, state behind a lock, and state that only the pad's streaming thread uses.
 final class DeviceInput: InputPadDelegate, @unchecked Sendable {
-    /// Set before data flows.
+    /// How the input is used. Set before data flows.
     struct Role: Sendable {
         var processor: AudioProcessorHandle?
-        /// A microphone has the device's place.
+        /// Whether the node has a microphone of its own, which replaces the device.
         var isReplaced = false
     }
 
     private let gate: AudioGate
     private let state = Mutex(Role())
-    /// What the node's `stereo` says, which a description's link asks for before anything runs.
+    /// The node's property `stereo`. The pad's caps depend on it even before the node runs, when a description is
+    /// linked.
     let allowsStereo = Atomic<Bool>(false)
     private let isInterrupted = Atomic<Bool>(false)
-    // The streaming thread's.
+    // Only the pad's streaming thread uses these.
     private var info: AudioInfo?
     private var format: Caps?
     private var role = Role()
@@ -29,7 +30,7 @@ final class DeviceInput: InputPadDelegate, @unchecked Sendable {
 
     func set(_ role: Role) { state.withLock { $0 = role } }
 
-    /// Nothing of what comes in is heard.
+    /// Whether the device's sound is dropped.
     var isReplaced: Bool { state.withLock { $0.isReplaced } }
 
     override var caps: Caps { Caps(AudioSender.caps(stereo: allowsStereo.load(ordering: .relaxed)))! }
@@ -56,6 +57,7 @@ final class DeviceInput: InputPadDelegate, @unchecked Sendable {
         return send(block, info, runningTime)
     }
 
+    /// Runs the processor on a block. Posts an error and returns a failure if the processor fails.
     private func edit(
         _ block: BufferAccess, _ processor: AudioProcessorHandle, _ info: AudioInfo, _ format: Caps,
         _ runningTime: ClockTime?
@@ -64,7 +66,7 @@ final class DeviceInput: InputPadDelegate, @unchecked Sendable {
             let verdict = try process(block, processor, info, format, runningTime)
             switch verdict {
             case .pass:
-                // What was silence may not be any more.
+                // The processor may have turned silence into sound.
                 block.isGap = false
                 return .ok
             case .drop:
@@ -93,12 +95,12 @@ final class DeviceInput: InputPadDelegate, @unchecked Sendable {
             }
         }
         guard let result else {
-            throw .processingFailed(.init("audio", actual: "its buffer can't be mapped for writing"))
+            throw .processingFailed(.init("audio", actual: "can't map the buffer for writing"))
         }
         return try result.get()
     }
 
-    /// Waits for room, and before PLAYING for that.
+    /// Sends a block through the gate. Waits for PLAYING and for room in the queue.
     private func send(_ block: borrowing Buffer, _ info: AudioInfo, _ runningTime: ClockTime?) -> FlowReturn {
         while true {
             let isOpen = gate.waitUntilOpen { isInterrupted.load(ordering: .acquiring) }
@@ -111,9 +113,9 @@ final class DeviceInput: InputPadDelegate, @unchecked Sendable {
                 return .ok
             } catch {
                 switch error.code {
-                // Interrupted while it waited for room.
+                // The wait for room was interrupted; the next pass returns `flushing`.
                 case .timeOut: continue
-                // Counted.
+                // The gate has counted the refused block.
                 case .tooFrequent: return .ok
                 case .wrongUsage: if gate.hasEnded { return .endOfStream }
                 default:
@@ -127,7 +129,8 @@ final class DeviceInput: InputPadDelegate, @unchecked Sendable {
     override func receivedWithoutTime() -> FlowReturn {
         gate.owner.postError(
             .processing,
-            "\(gate.owner.name): its sink takes streams in time format only: put rawaudioparse behind a file of bytes")
+            "\(gate.owner.name): the sink pad accepts only streams in time format; put rawaudioparse after a source of bytes"
+        )
         return .error
     }
 
@@ -145,7 +148,7 @@ final class DeviceInput: InputPadDelegate, @unchecked Sendable {
     }
 }
 
-/// The microphone of a node whose sound comes in at its `sink`: it has nothing to do.
+/// The microphone of a node whose sound arrives at the `sink` pad. Does nothing, because `DeviceInput` sends.
 final class DeviceMic: VirtualMic {
     func micStartSend() {}
     func micStopSend() {}

@@ -4,14 +4,14 @@ import MediaGraphCore
 
 typealias AudioGate = SendGate<QueuedBlock>
 
-/// A block of sound between its sender and the streaming thread.
+/// A block of sound on its way from its sender to the streaming thread.
 struct QueuedBlock: SentPayload {
     typealias Outgoing = MGOutgoingAudio
     typealias Format = SentAudioFormat
     typealias Timeline = BlockTimeline
     typealias Marks = Void
 
-    /// What a node lets in.
+    /// Which blocks a node accepts.
     struct Rules: Sendable {
         var allowsStereo = false
         var maximumDuration = ClockTime.seconds(1)
@@ -25,9 +25,9 @@ struct QueuedBlock: SentPayload {
 
     private let buffer: UnmanagedBuffer
     private let retained: Unmanaged<SentAudioFormat>
-    /// How long it sounds, in nanoseconds.
+    /// The block's duration in nanoseconds.
     let weight: Int
-    /// Its timestamp is its sender's, rather than when it came.
+    /// Whether the timestamp is the sender's; otherwise it is the time of arrival.
     let isGiven: Bool
 
     init(_ buffer: consuming Buffer, _ format: consuming SentAudioFormat, isGiven: Bool) {
@@ -37,7 +37,7 @@ struct QueuedBlock: SentPayload {
         self.isGiven = isGiven
     }
 
-    /// Valid until the block is taken.
+    /// The buffer. Valid until `take`.
     var access: BufferAccess { buffer.access }
     var timestamp: ClockTime? { access.presentationTimestamp }
     var byteCount: Int { access.size }
@@ -54,8 +54,8 @@ struct QueuedBlock: SentPayload {
     }
 }
 
-/// Where a block belongs is known only when those before it have gone out: until then it says what its sender said, or when
-/// it came.
+/// Stamps a block with its sender's timestamp or its time of arrival. The streaming thread decides the final timestamp,
+/// when the blocks before it have gone out.
 struct BlockTimeline: SendTimeline {
     func stamp(_ block: QueuedBlock, _ time: SendTime, _ pace: Pace) -> Bool {
         force(block, time)
@@ -65,14 +65,14 @@ struct BlockTimeline: SendTimeline {
     func force(_ block: QueuedBlock, _ time: SendTime) { block.access.presentationTimestamp = time.clockTime }
 }
 
-/// What sent blocks are, as long as it stays the same.
+/// The format of sent blocks.
 final class SentAudioFormat: SentFormatDescription {
     typealias Payload = QueuedBlock
 
     let info: AudioInfo
     private let maximumLength: Int64
 
-    /// Refuses what a block can't be, with what was expected.
+    /// Throws an error that says what was expected if a block can't have this format.
     init(_ audio: MGOutgoingAudio, _ rules: QueuedBlock.Rules) throws(MediaGraphError) {
         let rates = AudioSender.sampleRates
         guard rates.contains(Int(audio.rate)) else {
@@ -85,10 +85,11 @@ final class SentAudioFormat: SentFormatDescription {
             throw .invalidParameter(.init("channels", expected: "1 or 2", actual: "\(audio.channels)"))
         }
         guard audio.channels == 1 || rules.allowsStereo else {
-            throw .unsupported(.init("channels", expected: "1, or stereo=true on the node", actual: "2"))
+            throw .unsupported(.init("channels", expected: "1 (set stereo=true on the node to send 2)", actual: "2"))
         }
         guard let info = AudioInfo(.s16, rate: Int(audio.rate), channels: Int(audio.channels)) else {
-            throw .invalidParameter(.init("sample rate", expected: "one that GStreamer takes", actual: "\(audio.rate)"))
+            throw .invalidParameter(
+                .init("sample rate", expected: "a rate that GStreamer supports", actual: "\(audio.rate)"))
         }
         self.info = info
         maximumLength = Int64(info.frames(in: rules.maximumDuration) * info.bytesPerFrame)
@@ -115,7 +116,8 @@ final class SentAudioFormat: SentFormatDescription {
         audio.buffer.map { Int64(BufferAccess($0).size) } ?? audio.length
     }
 
-    /// A time of which sums and differences are times too: less than 146 years; or none.
+    /// Whether the timestamp is `GST_CLOCK_TIME_NONE`, or small enough (less than 146 years) for sums and differences
+    /// not to overflow.
     private static func isTime(_ timestamp: UInt64) -> Bool { timestamp == .max || timestamp < .max / 4 }
 
     func accepts(_ audio: UnsafePointer<MGOutgoingAudio>) -> Bool {
@@ -127,7 +129,7 @@ final class SentAudioFormat: SentFormatDescription {
 
     var pace: String { "" }
 
-    /// Around the buffer or the memory that was handed over, or a copy.
+    /// Makes a payload from the sender's buffer, from a buffer around the sender's memory, or from a copy of the sound.
     consuming func payload(_ audio: UnsafePointer<MGOutgoingAudio>, _ marks: Void) throws(MediaGraphError)
         -> QueuedBlock
     {
@@ -144,14 +146,14 @@ final class SentAudioFormat: SentFormatDescription {
             }
         }
         guard let made = buffer.take() else {
-            throw .allocationFailed(.init("a block of audio", expected: "\(audio.pointee.length) bytes"))
+            throw .allocationFailed(.init("block of audio", actual: "can't allocate \(audio.pointee.length) bytes"))
         }
         return QueuedBlock(made, self, isGiven: audio.pointee.timestamp != .max)
     }
 }
 
 extension MGOutgoingAudio: OutgoingMedia {
-    func giveBack() {
+    func releaseMedia() {
         release?(release_context)
         if let buffer { _ = Buffer(taking: buffer) }
     }

@@ -1,9 +1,11 @@
 import GStreamer
 import MediaGraphCore
 
-/// What a microphone's streaming thread sends its sound as.
+/// The streaming thread's negotiation of the output format.
 extension VirtualMicElement {
-    /// What goes out stays as it is while downstream takes it, whatever is sent: a file has one format.
+    /// Sets the format of the blocks that arrive, and chooses the output format. Keeps the current output format if
+    /// downstream still accepts it, because a file, for example, has only one format. Returns false, with an error
+    /// posted, if no format fits.
     func setFormat(_ input: AudioInfo) -> Bool {
         let taken = sourcePad.peerCaps() ?? Caps(AudioSender.caps(stereo: true))!
         var output = input
@@ -23,7 +25,7 @@ extension VirtualMicElement {
         return true
     }
 
-    /// False: on the bus it is with both sides, which the base class's own error doesn't name.
+    /// Posts an error that names both sides' caps, which the base class's own error doesn't. Returns false.
     private func refuse(_ sent: Caps, _ taken: Caps) -> Bool {
         gate.failed()
         postError(
@@ -35,7 +37,8 @@ extension VirtualMicElement {
         return false
     }
 
-    /// Downstream takes something else, perhaps: the next block is asked about anew.
+    /// Called when downstream may accept other formats than before. If it refuses the current one, the next block
+    /// chooses a new output format.
     func renegotiate() {
         guard let output = assembler.output, let taken = sourcePad.peerCaps(), !taken.canIntersect(output.caps) else {
             return

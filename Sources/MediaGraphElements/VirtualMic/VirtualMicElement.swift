@@ -5,12 +5,13 @@ import MediaGraphCore
 import MediaGraphDescription
 import Synchronization
 
-/// `virtualmic`: raw sound from a handler, as a live source.
+/// `virtualmic`: a live source of raw sound that a handler sends.
 ///
-/// What is sent goes through the same gate as a `videosource`'s. The streaming thread takes it out, converts it to what
-/// downstream wants, gives each sample its time by counting, and where nothing comes in time puts silence.
+/// Sound goes through the same gate as the frames of a `videosource`. The streaming thread takes blocks from the gate,
+/// converts them to a format that downstream accepts, and gives each sample its time by counting. If no block arrives
+/// in time, it sends silence.
 final class VirtualMicElement: PushSource, ConfigurableElement, NodeTraits, @unchecked Sendable {
-    // `@unchecked Sendable`: constants, state behind locks, and what belongs to the streaming thread.
+    // `@unchecked Sendable`: constants, state behind locks, and state that only the streaming thread uses.
 
     static let defaultSettings = MicSettings()
     let settings = SettingsStore(defaultSettings)
@@ -18,36 +19,37 @@ final class VirtualMicElement: PushSource, ConfigurableElement, NodeTraits, @unc
     private let lifecycle: SourceLifecycle<AudioSourceHandle>
     let gate: AudioGate
     private let device: DeviceInput
-    /// The `sink`, once it was asked for.
+    /// The pad `sink`, once it was requested.
     private let input = Mutex<InputPad?>(nil)
     private let hasInput = Atomic<Bool>(false)
-    /// The processor from Swift: stays for the next run too.
+    /// The processor attached from Swift. Kept across runs.
     private let processor = Mutex<AudioProcessorHandle?>(nil)
-    /// How late the device's sound comes anyway, and how late it may come: what is upstream keeps that much.
+    /// The minimum latency of the device's sound, in nanoseconds.
     private let upstreamLatency = Atomic<UInt64>(0)
+    /// The maximum latency of the device's sound, in nanoseconds: the elements upstream can hold that much back.
     private let upstreamMaximum = Atomic<UInt64>(0)
-    /// There was a flush that the streaming thread hasn't seen.
+    /// Whether there was a flush that the streaming thread hasn't handled yet.
     private let isFlushed = Atomic<Bool>(false)
-    /// How long sound stays here beyond its time, for LATENCY.
+    /// The latency that the assembler adds, in nanoseconds, for the LATENCY query.
     let delay = Atomic<UInt64>(0)
 
-    // The streaming thread's; made anew before it runs.
+    // Only the streaming thread uses these. `start` resets them.
     var assembler: BlockAssembler = defaultSettings.assembler
     var isLive = true
     var jitter = ClockTime.zero
     private var bufferTime = 0
-    /// Between status on and off: silence takes the place of what doesn't come.
+    /// Whether the status is on. Only then does silence go out in place of missing sound.
     private var isOn = false
-    /// What is to be done when all before it has gone out.
+    /// A step that must wait until everything before it has gone out.
     var postponed: AudioGate.Queue.Step?
-    var beginning = SoundBeginning()
+    var beginning = InitialBlocks()
 
     static let log = DebugCategory("virtualmic", "MediaGraph virtual microphone")
 
     override class var declaration: ElementDeclaration {
         ElementDeclaration(
             factoryName: NodeName.virtualMic, typeName: "GstVirtualMic", longName: "Virtual microphone",
-            classification: "Source/Audio", summary: "Raw audio that a handler sends, as a live source",
+            classification: "Source/Audio", summary: "Live source of raw audio that a handler sends",
             author: NodeDefinition.author,
             padTemplates: [
                 PadTemplate("src", .source, caps: AudioSender.caps(stereo: true)),
@@ -77,7 +79,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, NodeTraits, @unc
         NodeVTable.install(Self.vtable.pointer, on: instance)
     }
 
-    /// `nil` takes the source away, also the one that `handler` names.
+    /// Attaches a source; `nil` removes the source, also one that `handler` names.
     private func attach(_ abi: MGAudioSource?) throws(MediaGraphError) {
         try lifecycle.attach(
             to: name, isInNull: isInNull, handler: settings.current.handler,
@@ -85,29 +87,30 @@ final class VirtualMicElement: PushSource, ConfigurableElement, NodeTraits, @unc
         if abi == nil { clearHandlerProperties() }
     }
 
-    /// `nil` takes the processor away.
+    /// Attaches a processor for the device's sound; `nil` removes the processor.
     private func attach(_ abi: MGAudioProcessor?) throws(MediaGraphError) {
         guard isInNull else {
-            throw .lockedWhileRunning(.init("\(name)'s processor", expected: "to be attached before the graph starts"))
+            throw .lockedWhileRunning(
+                .init("\(name)'s processor", actual: "can only be attached before the graph starts"))
         }
         let replaced = processor.withLock { processor in
             defer { processor = abi.map(AudioProcessorHandle.init) }
             return processor
         }
-        // Let go outside the lock: the end of a handler may call anything.
+        // Release the old processor outside the lock: its deinitializer may run any code.
         withExtendedLifetime(replaced) {}
     }
 
     override func requestPad(_ template: String, name: String?) -> GhostPad? {
         guard !isRunning else {
-            postWarning(.settings, "\(self.name): its sink must be linked before it runs")
+            postWarning(.settings, "\(self.name): sink is refused: link it before the graph runs")
             return nil
         }
         guard !hasInput.exchange(true, ordering: .acquiringAndReleasing) else {
-            postWarning(.settings, "\(self.name) has one sink, which is taken")
+            postWarning(.settings, "\(self.name): sink is already linked")
             return nil
         }
-        // Whoever hears of the new pad may ask the element anything.
+        // Make the pad outside the lock: callbacks for the new pad may call any function of the element.
         let pad = InputPad("sink", on: instance, delegate: device)
         input.withLock { $0 = pad }
         return pad?.requested
@@ -163,7 +166,8 @@ final class VirtualMicElement: PushSource, ConfigurableElement, NodeTraits, @unc
         }
         device.set(role)
         guard try lifecycle.initialize(settings.gate, downstream: nil) else {
-            postWarning(.settings, "\(name): nothing will be sent: give it handler=… or attach a source")
+            postWarning(
+                .settings, "\(name): there is no source, so nothing will be sent; set handler=… or attach a source")
             return
         }
     }
@@ -201,13 +205,13 @@ final class VirtualMicElement: PushSource, ConfigurableElement, NodeTraits, @unc
         return true
     }
 
-    /// A block may be late by the jitter, and its last samples wait for others and in the filter; the queue holds back what
-    /// comes early.
+    /// The minimum latency is the jitter that a block may be late, plus the assembler's delay, plus the device's
+    /// latency. The maximum adds the sound that the queue can hold back.
     override var latency: (isLive: Bool, minimum: ClockTime, maximum: ClockTime?) {
         let settings = settings.current
         guard settings.pace == .live else { return (false, .zero, nil) }
-        let heard = device.isReplaced ? nil : input.withLock { $0 }
-        let upstream = heard?.pad.upstreamLatency()
+        let usedInput = device.isReplaced ? nil : input.withLock { $0 }
+        let upstream = usedInput?.pad.upstreamLatency()
         upstreamLatency.store(upstream?.minimum.nanoseconds ?? 0, ordering: .relaxed)
         upstreamMaximum.store((upstream?.maximum ?? upstream?.minimum)?.nanoseconds ?? 0, ordering: .relaxed)
         let minimum =
@@ -228,13 +232,13 @@ final class VirtualMicElement: PushSource, ConfigurableElement, NodeTraits, @unc
                 return .ok
             }
             let step = postponed.take() ?? next()
-            if !beginning.isEmpty, !goesOn(step) {
+            if !beginning.isEmpty, !keepsHolding(step) {
                 postponed = step
-                if let flow = endBeginning() { return flow }
+                if let flow = pushInitialBlocks() { return flow }
                 continue
             }
             switch step {
-            case nil: ranDry()
+            case nil: insertSilence()
             case .frame(let block):
                 if let flow = receive(block, .frame(block)) { return flow }
             case .announced(let block, _, let segment, let on):
@@ -254,7 +258,8 @@ final class VirtualMicElement: PushSource, ConfigurableElement, NodeTraits, @unc
                     postponed = .end
                     continue
                 }
-                // EOS behind an error, as the base class does itself after one, but without an error of its own.
+                // Post the error here and return EOS: for an error result, the base class would post an error of its
+                // own.
                 if case .failure(let error) = gate.ending { postError(.processing, "\(name): \(error)") }
                 return .endOfStream
             case .drained: break
@@ -262,7 +267,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, NodeTraits, @unc
         }
     }
 
-    /// `nil`: nothing has come in time.
+    /// Waits for the gate's next step. Returns `nil` if no block arrived in time.
     private func next() -> AudioGate.Queue.Step? {
         if !beginning.isEmpty { return gate.next(by: beginning.deadline(jitter)) }
         guard isLive, isOn, assembler.timeline.hasBegun, element.currentRunningTime != nil else { return gate.next() }
@@ -270,13 +275,14 @@ final class VirtualMicElement: PushSource, ConfigurableElement, NodeTraits, @unc
         return gate.next(by: ClockTime(nanoseconds: assembler.due.nanoseconds + allowed))
     }
 
-    /// What is there goes out, and silence behind it.
-    private func ranDry() {
+    /// Sends the waiting sound and then silence, because no block arrived in time.
+    private func insertSilence() {
         _ = assembler.finish()
         assembler.fill()
         postponed = .drained
     }
 
+    // `num-buffers` is reached: drop the queued blocks, but send status off.
     override func lastBufferSent() {
         discardPostponed()
         gate.endOfStreamRequested()
@@ -298,7 +304,8 @@ final class VirtualMicElement: PushSource, ConfigurableElement, NodeTraits, @unc
         for block in beginning.take() { gate.lose(block) }
     }
 
-    /// Takes a block in, or puts it off (as `step`) until what has to go out before it has. A result ends the stream.
+    /// Pushes a block, or postpones it, as `step`, until everything before it has gone out. Returns the flow result if
+    /// the stream ends, otherwise `nil`.
     private func receive(_ block: QueuedBlock, _ step: AudioGate.Queue.Step) -> FlowReturn? {
         let info = block.format.info
         if assembler.needsFormat(info) {
@@ -318,9 +325,10 @@ final class VirtualMicElement: PushSource, ConfigurableElement, NodeTraits, @unc
         }
         switch assembler.gap(before: block, isLive: isLive) {
         case .none:
-            guard isLive, assembler.makesUp(for: block, queued: gate.level, held: bufferTime + Int(jitter.nanoseconds))
+            guard isLive,
+                assembler.shouldDrop(for: block, queued: gate.level, held: bufferTime + Int(jitter.nanoseconds))
             else { break }
-            // A device's silence isn't missed.
+            // Dropped silence of a device isn't counted as a loss.
             if block.access.isGap { block.discard() } else { gate.lose(block) }
             return nil
         case .jump:
@@ -330,11 +338,11 @@ final class VirtualMicElement: PushSource, ConfigurableElement, NodeTraits, @unc
             }
             guard !isHeldBack(block) else {
                 beginning.add(block)
-                return beginning.isComplete(jitter) ? endBeginning() : nil
+                return beginning.isComplete(jitter) ? pushInitialBlocks() : nil
             }
             let time = block.access.presentationTimestamp ?? .zero
             if isLive, !block.isGiven {
-                assembler.beginBehind(time)
+                assembler.beginAfterArrival(time)
             } else {
                 assembler.begin(at: block.isGiven ? time : .zero)
             }
@@ -349,38 +357,38 @@ final class VirtualMicElement: PushSource, ConfigurableElement, NodeTraits, @unc
         return push(block)
     }
 
-    /// A result ends the stream.
+    /// Passes a block to the assembler. Returns the flow result if the stream ends, otherwise `nil`.
     func push(_ block: QueuedBlock) -> FlowReturn? {
-        if isLive, let step = assembler.keepInStep(block) { report(step) }
+        if isLive, let step = assembler.correctDrift(block) { report(step) }
         let format = block.format
         guard assembler.push(block.take()) else {
-            postError(.processing, "\(name): no memory to convert \(format.info.caps)")
+            postError(.processing, "\(name): can't convert \(format.info.caps): out of memory")
             return .error
         }
         return nil
     }
 
-    /// What was done because the sender's clock isn't the graph's.
+    /// Logs and counts a correction of the sender's clock drift.
     private func report(_ step: BlockAssembler.Step) {
         let object = instance.element
         switch step {
         case .resampled(let offset):
-            Self.log.log(.info, raw: object, "sound is \(offset * 1000) ms late: it is resampled from here on (drift)")
+            Self.log.log(.info, raw: object, "drift: sound is \(offset * 1000) ms late and is resampled from now on")
         case .filled(let frames):
-            Self.log.log(.info, raw: object, "sound is late: \(frames) frames of silence are put in (drift)")
+            Self.log.log(.info, raw: object, "drift: sound is late, inserting \(frames) frames of silence")
         case .skipped(let frames):
             gate.statistics.countSkipped(assembler.output?.duration(ofFrames: frames) ?? .zero)
-            Self.log.log(.info, raw: object, "sound is early: \(frames) frames are left out (drift)")
+            Self.log.log(.info, raw: object, "drift: sound is early, dropping \(frames) frames")
         }
     }
 
-    /// What waits is lost, and the next block says itself when it is.
+    /// Drops all waiting sound; the next block begins a new timeline.
     private func flush() {
         discardPostponed()
         assembler.reset()
     }
 
-    /// One piece, at its time. False: a flush came before.
+    /// Sends a buffer at its time. Returns false if a flush came first.
     private func send(_ piece: consuming Buffer, _ buffer: inout Buffer?) -> Bool {
         if isLive, let time = piece.access.presentationTimestamp { gate.waitInPace(until: time) }
         guard !isFlushed.load(ordering: .acquiring) else { return false }

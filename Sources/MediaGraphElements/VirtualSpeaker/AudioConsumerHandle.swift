@@ -2,16 +2,16 @@ import CMediaGraphABI
 import GStreamer
 import MediaGraphCore
 
-/// A speaker's handler as the speaker holds it, whichever copy of the code it comes from.
+/// A speaker's handle to its handler, which may come from another copy of this code.
 ///
-/// `@unchecked Sendable`: the speaker calls it one at a time, in each stream's order; the rest is constant.
+/// `@unchecked Sendable`: the speaker makes one call at a time, in each stream's order; the rest is constant.
 final class AudioConsumerHandle: @unchecked Sendable {
     private let abi: MGAudioConsumer
     let name: String
-    /// What it needs; `nil` when it takes either.
+    /// The memory mode that the handler needs; `nil` if it supports both.
     let memoryMode: MemoryMode?
 
-    /// Takes the handler over.
+    /// Takes ownership of the handler.
     init(_ abi: MGAudioConsumer) {
         self.abi = abi
         name = loadName(abi.name)
@@ -20,7 +20,7 @@ final class AudioConsumerHandle: @unchecked Sendable {
 
     deinit { abi.destroy(abi.context) }
 
-    /// It has a queue of its own and needs no thread of the speaker's.
+    /// Whether the handler has its own queue, so that the speaker needs no delivery thread.
     var queues: Bool { abi.queues != 0 }
 
     func registered(at node: ElementInstance) { abi.registered(abi.context, node.element) }
@@ -29,13 +29,13 @@ final class AudioConsumerHandle: @unchecked Sendable {
         abi.start(abi.context, policy.rawValue, Int32(clamping: maxFrames))
     }
 
-    /// Any thread.
+    /// Makes waiting calls of the handler return. May be called on any thread.
     func interrupt() { abi.interrupt(abi.context) }
 
-    /// Any thread.
+    /// Ends `interrupt`. May be called on any thread.
     func resume() { abi.resume(abi.context) }
 
-    /// False when it queues by itself and a block was lost.
+    /// Passes a block to the handler. Returns false if the handler has its own queue and lost a block.
     func receive(_ frame: UnsafePointer<MGAudioFrame>, of stream: UnsafePointer<MGAudioStream>)
         throws(MediaGraphError) -> Bool
     {
@@ -51,6 +51,7 @@ final class AudioConsumerHandle: @unchecked Sendable {
         abi.status(abi.context, stream, isOn ? 1 : 0)
     }
 
+    /// Tells the handler that all streams have ended.
     func finish() throws(MediaGraphError) {
         var error = MGError()
         guard abi.end(abi.context, &error) != MG_FAILED else { throw MediaGraphError(taking: error) }

@@ -4,16 +4,16 @@ import MediaGraphCore
 import MediaGraphDescription
 import Synchronization
 
-/// One of a speaker's streams, from its STREAM_START to the next: what its blocks are handed over with.
+/// One of a speaker's streams, from a STREAM_START event to the next one. The handler gets it with each block.
 ///
-/// `@unchecked Sendable`: constant, and so is what it points to.
+/// `@unchecked Sendable`: the properties and the memory behind `abi` are constant.
 final class SpeakerChannel: @unchecked Sendable {
     private static let count = Atomic<UInt64>(0)
 
     let stream: SpeakerStream
     let number: UInt64
     let streamStart: StreamStart?
-    /// As it crosses to another copy of the code.
+    /// The C structure for a handler from another copy of this code.
     let abi: UnsafePointer<MGAudioStream>
 
     init(_ stream: SpeakerStream, _ streamStart: StreamStart?) {
@@ -42,13 +42,13 @@ final class SpeakerChannel: @unchecked Sendable {
 }
 
 extension SpeakerUser {
-    /// Whose a stream of that ID is; `nil` when the ID isn't `room/user/kind`.
+    /// The user of a stream, from the stream's ID; `nil` if the ID isn't `room/user/kind`.
     init?(streamID: String) {
         guard let parts = Self.parts(ofStreamID: streamID) else { return nil }
         self.init(name: String(parts[1]), room: String(parts[0]))
     }
 
-    /// What a stream of that ID is; `nil` when the ID says nothing of it.
+    /// The kind of a stream, from the stream's ID; `nil` if the ID isn't `room/user/kind` or its kind is unknown.
     static func kind(streamID: String) -> UserStream? {
         parts(ofStreamID: streamID).flatMap { UserStream(rawValue: String($0[2])) }
     }
@@ -58,14 +58,14 @@ extension SpeakerUser {
         return parts.count == 3 && parts.allSatisfy { !$0.isEmpty } ? parts : nil
     }
 
-    /// Whose a pad of that name is: `user_anna_40x` is "anna@x".
+    /// The user of a pad, from the pad's name: `user_anna_40x` belongs to "anna@x".
     init(padName: String) {
         let text = padName.hasPrefix("user_") ? String(padName.dropFirst("user_".count)) : padName
         self.init(name: (try? PadName.unescape(text)) ?? text)
     }
 }
 
-/// The status of a speaker's streams on the bus.
+/// The bus message about the status of a speaker's streams.
 enum SpeakerStatus {
     static let messageName = "mediagraph-audio-status"
 
@@ -77,11 +77,11 @@ enum SpeakerStatus {
     }
 
     static let messageDeclaration = MessageDeclaration(
-        messageName, "One of the speaker's streams began or ended; once for each change",
+        messageName, "One of the speaker's streams began or ended; posted once for each change",
         fields: [
             ("stream", "string", "mixed, one-way or shared"),
             ("on", "boolean", "true before its first block, false after its last"),
-            ("user", "string", "whose it is, of a one-way stream"),
-            ("room", "string", "where the user is, if the stream's ID says so"),
+            ("user", "string", "the user's name; only for one-way streams"),
+            ("room", "string", "the user's room; only if the stream's ID contains it"),
         ])
 }

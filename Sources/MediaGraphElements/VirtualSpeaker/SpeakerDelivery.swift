@@ -3,12 +3,12 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// Hands a speaker's streams to its handler, one block at a time: on the streaming threads where upstream may wait, and over
-/// a bounded queue on a thread of its own where it may not.
+/// Passes the blocks of a speaker's streams to its handler, one at a time. If upstream may block, the handler runs on
+/// the streaming threads. Otherwise a bounded queue and a delivery thread are in between.
 ///
-/// `@unchecked Sendable`: the run is behind a lock, `told`, `hasFailed` and `afterCallback` belong to the one thread that is in a
-/// callback, or to the change of state while no data flows; that sets `consumer`, behind the lock of `held` for those who leave
-/// meanwhile.
+/// `@unchecked Sendable`: locks guard `run` and `held`. Only the thread that is in a callback uses `active`,
+/// `hasFailed`, `hasFinished` and `afterCallback`, or the state change while no data flows. The state change also sets
+/// `consumer`, under the lock of `held`, because a pad may be released at the same time.
 final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
     struct Block: Sendable {
         let channel: SpeakerChannel
@@ -21,7 +21,7 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
         case end
 
         var isEnd: Bool { if case .end = self { true } else { false } }
-        var isEarly: Bool { false }
+        var mayPrecedeCaps: Bool { false }
     }
 
     private struct Run {
@@ -31,7 +31,7 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
         var settings = SpeakerSettings()
     }
 
-    /// What all streams are delivered in.
+    /// The format in which all streams are delivered.
     struct Format: Sendable {
         let info: AudioInfo
         let caps: Caps
@@ -41,36 +41,38 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
     let owner: WeakElement
     private let line = DeliveryLine<SpeakerDelivery>()
     private let run = Mutex(Run())
-    /// Those for whom nobody may wait in the handler now.
+    /// The taps that have interrupted the handler: their streams are flushed or their pads released.
     private let held = Mutex<Set<ObjectIdentifier>>([])
     /// Set while no data flows.
     private(set) var format: Format?
     private var consumer: AudioConsumerHandle?
     private var isLive = false
 
-    // In a callback.
-    private var told: [UInt64: SpeakerChannel] = [:]
+    // Used in callbacks.
+
+    /// The streams whose status is on, by number.
+    private var active: [UInt64: SpeakerChannel] = [:]
     private var hasFailed = false
-    /// The end has been told, and nothing since.
+    /// Whether the handler was told of the end, and has received nothing since.
     private var hasFinished = false
-    /// What a callback has brought about itself, by releasing a pad: told when it has returned.
+    /// Signals that a callback caused itself, by releasing a pad. Delivered after the callback has returned.
     private var afterCallback: [Signal] = []
 
     init(_ instance: ElementInstance) {
         owner = WeakElement(instance)
     }
 
-    // MARK: Changes of state
+    // MARK: State changes
 
-    /// READY→PAUSED: no data flows yet.
+    /// Starts a run in READY→PAUSED, before data flows.
     func start(_ settings: SpeakerSettings, _ consumer: AudioConsumerHandle?, _ format: Format) {
         statistics.reset()
         self.format = format
-        told = [:]
+        active = [:]
         (hasFailed, hasFinished, isLive) = (false, false, false)
         held.withLock {
             $0 = []
-            // Whoever leaves just now interrupts it under the lock.
+            // Under the lock, because a pad that is released at this moment interrupts the consumer.
             self.consumer = consumer
         }
         run.withLock { $0 = Run(phase: .armed, settings: settings) }
@@ -78,7 +80,8 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
         line.arm { consumer?.resume() }
     }
 
-    /// What is known of the streams' liveness decides for the run. Before the first block, from any streaming thread.
+    /// Sets the liveness for this run, which decides the policy for a slow handler. Called on any streaming thread
+    /// before the first block; only the first call counts.
     func open(isLive: Bool) {
         run.withLock { run in
             guard case .armed = run.phase else { return }
@@ -92,13 +95,13 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
         }
     }
 
-    /// `nil` before anything has come.
+    /// Whether the streams are live; `nil` until `open`.
     var liveness: Bool? { run.withLock { if case .flowing(let isLive) = $0.phase { isLive } else { nil } } }
 
-    /// PAUSED→READY, before data flow stops: nobody waits in the handler any more.
+    /// Makes streaming threads that wait for the handler return. Called in PAUSED→READY, before data flow stops.
     func interrupt() { line.hold(.stopping) { consumer?.interrupt() } }
 
-    /// After data flow has stopped. Files are finished as far as they got.
+    /// Ends the run after data flow has stopped. The handler can finish its files.
     func stop() {
         interrupt()
         line.stop { _ = tell(.end) }
@@ -107,9 +110,10 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
         held.withLock { _ in consumer = nil }
     }
 
-    // MARK: From the taps, on the streaming threads
+    // MARK: Called by the taps on the streaming threads
 
-    /// `isGone` is asked at each `hold`: whoever leaves waits for nobody's callback.
+    /// Delivers or queues a block. `isGone` is called at each `hold`: the streaming thread of a released pad mustn't
+    /// wait for another stream's callback.
     func receive(
         _ buffer: BufferAccess, of channel: SpeakerChannel, times: AudioTimes,
         unless isGone: () -> Bool = { false }
@@ -132,6 +136,7 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
         }
     }
 
+    /// Delivers or queues a signal. In a callback, postpones the signal until the callback has returned.
     package func receive(_ signal: Signal, unless isGone: () -> Bool = { false }) {
         guard !line.isInCallback else { return afterCallback.append(signal) }
         switch line.admit(signal, unless: isGone) {
@@ -140,48 +145,50 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
         }
     }
 
-    /// Waits until the end has been told: on the bus it means that every block was delivered. In a callback it is told behind
-    /// that.
+    /// Waits until the handler was told of the end, so that EOS on the bus means that every block was delivered.
+    /// Returns at once in a callback, where the end follows after the callback.
     func waitForEnd() { if !line.isInCallback { line.waitForEnd() } }
 
-    /// The stream that comes by `tap` is flushed; the others go on.
+    /// Flushes one stream: removes its blocks from the queue and interrupts the handler for its tap.
     func flushStarted(_ tap: ObjectIdentifier, _ channel: SpeakerChannel?) {
         hold(for: tap)
         guard let channel else { return }
         line.change { $0.removeFrames { $0.channel === channel } }
     }
 
-    /// Nobody waits in the handler's channel, for a tap whose stream is flushed, or that goes.
+    /// Interrupts the handler for a tap whose stream is flushed or whose pad is released, until `release`.
     func hold(for tap: ObjectIdentifier) {
-        // As one step: between them another's release would be undone, and nobody be left who does it again.
+        // Both changes under one lock. Otherwise another tap's `release` could come in between, and its `resume` would
+        // be undone with no later `release` to repeat it.
         held.withLock {
             $0.insert(tap)
             line.hold(.paused) { consumer?.interrupt() }
         }
     }
 
+    /// Ends a tap's `hold`. The handler resumes when no tap holds it.
     func release(for tap: ObjectIdentifier) {
         held.withLock {
             if $0.remove(tap) != nil, $0.isEmpty { line.release(.paused) { consumer?.resume() } }
         }
     }
 
-    /// Blocks come again after the end.
+    /// Allows blocks again after the end.
     func reopen() { line.change { if $0.phase == .ended { _ = $0.reopen() } } }
 
-    // MARK: In a callback
+    // MARK: In callbacks
 
     func deliver(_ block: Block) -> DeliveryOutcome {
         let buffer = block.buffer.take()
         return tellPostponed(after: deliver(buffer.access, block.channel, block.times))
     }
 
-    /// What the callback itself brought about.
+    /// Delivers the signals that the callback itself caused. Returns the outcome of all together.
     private func tellPostponed(after outcome: DeliveryOutcome) -> DeliveryOutcome {
         var outcome = outcome
         while !afterCallback.isEmpty {
-            let told = tell(afterCallback.removeFirst())
-            if outcome == .passed { outcome = told }
+            let next = tell(afterCallback.removeFirst())
+            if outcome == .passed { outcome = next }
         }
         return outcome
     }
@@ -198,7 +205,7 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
     ) -> DeliveryOutcome {
         guard let format else { return .passed }
         hasFinished = false
-        if told[channel.number] == nil { changeStatus(channel, true) }
+        if active[channel.number] == nil { changeStatus(channel, true) }
         let began = monotonicNanoseconds()
         if isLive, let runningTime = times.running, let now = owner.element?.currentRunningTime {
             statistics.lateness.store(Int64(bitPattern: now.nanoseconds &- runningTime.nanoseconds), ordering: .relaxed)
@@ -219,7 +226,7 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
         }
         if let failure { return fail(failure) }
         guard let isKept else {
-            return fail(.processingFailed(.init("audio", actual: "a buffer that can't be mapped for reading")))
+            return fail(.processingFailed(.init("audio", actual: "can't map the buffer for reading")))
         }
         if !isKept { statistics.countDrop() }
         statistics.countFrame()
@@ -235,7 +242,7 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
         case .end:
             guard !hasFinished else { return .ended }
             hasFinished = true
-            for channel in told.values.sorted(by: { $0.number < $1.number }) { changeStatus(channel, false) }
+            for channel in active.values.sorted(by: { $0.number < $1.number }) { changeStatus(channel, false) }
             do throws(MediaGraphError) {
                 try consumer?.finish()
                 return .ended
@@ -244,16 +251,16 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
     }
 
     private func changeStatus(_ channel: SpeakerChannel, _ on: Bool) {
-        guard on != (told[channel.number] != nil) else { return }
-        told[channel.number] = on ? channel : nil
-        // On the bus a stream is on before the handler has it, and off when the handler knows.
+        guard on != (active[channel.number] != nil) else { return }
+        active[channel.number] = on ? channel : nil
+        // The message is posted before the handler is told of status on, and after the handler was told of status off.
         if on { owner.post(SpeakerStatus.message(channel.stream, on: true)) }
         consumer?.statusChanged(isOn: on, of: channel.abi)
         if !on { owner.post(SpeakerStatus.message(channel.stream, on: false)) }
     }
 
     private func fail(_ error: MediaGraphError) -> DeliveryOutcome {
-        // One failure, one error on the bus.
+        // Post one error only, also if the handler fails again.
         guard !hasFailed else { return .failed }
         hasFailed = true
         owner.postError(.processing, "\(owner.name): handler \(consumer?.name ?? ""): \(error)")

@@ -1,19 +1,21 @@
 import GStreamer
 import Synchronization
 
-/// Where a stream ends that nobody else takes: it is a sink, so the graph ends when the stream does.
+/// A fakesink inside a speaker, for a stream that leaves the speaker by no pad. Because the element is a sink, the
+/// graph's EOS waits for the end of the stream.
 final class SpeakerEnd: Sendable {
     private let sink = Mutex<Element?>(nil)
+    /// The tee's pad that feeds the sink.
     private let inlet = Mutex<Pad?>(nil)
 
-    /// `prerolls`: whether PAUSED, if that is on its way, waits for a first block.
+    /// Adds the sink to the bin. `prerolls` says whether the change to PAUSED waits for a first block.
     init(in bin: ElementInstance, prerolls: Bool = false) { add(to: bin, prerolls: prerolls) }
 
     func add(to bin: ElementInstance, prerolls: Bool = false) {
         let element = Element(factory: "fakesink")!
-        try? element.setProperty("sync", to: false)
-        try? element.setProperty("async", to: prerolls)
-        try? element.setProperty("enable-last-sample", to: false)
+        element.configure("sync", to: false)
+        element.configure("async", to: prerolls)
+        element.configure("enable-last-sample", to: false)
         bin.add(element)
         element.syncState()
         sink.withLock { $0 = element }
@@ -21,18 +23,20 @@ final class SpeakerEnd: Sendable {
 
     var pad: Pad { sink.withLock { $0!.staticPad("sink")! } }
 
-    /// Before PAUSED: whether that waits for a first block.
-    func setPrerolls(_ on: Bool) { sink.withLock { try? $0?.setProperty("async", to: on) } }
+    /// Sets whether the change to PAUSED waits for a first block. Call it before that change.
+    func setPrerolls(_ on: Bool) { sink.withLock { $0?.configure("async", to: on) } }
 
-    /// In PAUSED: it waits for a first block after all.
+    /// Makes the change to PAUSED wait for a first block. Call it in PAUSED.
     func beginPreroll() { sink.withLock { $0 }?.beginPreroll() }
 
+    /// Links a new pad of the tee to the sink.
     func take(_ tee: Element) {
         guard let outlet = tee.requestTeeOutlet() else { return }
         _ = outlet.link(to: pad)
         inlet.withLock { $0 = outlet }
     }
 
+    /// Releases the tee's pad and removes the sink.
     func give(up tee: Element, in bin: BinElement) {
         if let outlet = inlet.withLock({ $0.take() }) { tee.releasePad(outlet) }
         remove(from: bin)

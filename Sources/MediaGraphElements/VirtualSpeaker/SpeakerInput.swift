@@ -2,18 +2,18 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// One stream that comes in: its pad, what converts it where need be, and the tap that hands it over.
+/// One of a speaker's inputs: the pad's stream, its conversion if needed, and the tap that delivers its blocks.
 ///
 /// ```
 /// user_bob ─▶ (audioconvert ─▶ F32 ─▶ audioresample ─▶ audioconvert ─▶ S16) ─▶ ◉ tap ─▶ audiomixer
 /// ```
-/// A stream that is S16 in the speaker's rate and channels already goes straight to the mixer.
+/// A stream that already is S16 with the speaker's rate and channels goes directly to the mixer.
 ///
-/// `@unchecked Sendable`: the chain is behind a lock; `channel`, `segment` and `hasBegun` belong to the streaming thread,
-/// or to whoever disconnects the pad after it.
+/// `@unchecked Sendable`: a lock guards `chain`. Only the streaming thread uses `channel`, `segment` and `hasBegun`, or
+/// the thread that disconnects the pad after the streaming thread has left.
 final class SpeakerInput: PadTap, @unchecked Sendable {
-    /// How much a stream has to be converted. It never goes back to less: a resampler that was taken out would take samples
-    /// with it.
+    /// How far a stream has to be converted. The conversion never becomes less during a stream: removing a resampler
+    /// would lose the samples in it.
     private enum Conversion: Int, Comparable {
         case none, format, rate
         static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
@@ -22,38 +22,45 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
     private struct Chain {
         var conversion: Conversion?
         var elements: [Element] = []
-        /// The mixer's pad, or that of the end of a shared stream.
+        /// The sink pad that the chain feeds: the mixer's, or that of a shared stream's `SpeakerEnd`.
         var outlet: Pad?
         var isReleased = false
-        /// Somebody takes it away, or has: a stop, or who leaves.
+        /// Whether a thread is removing the chain, or has removed it: because of a stop or a released pad.
         var isTakenAway = false
     }
 
-    /// Samples become the nearest value of the other format, and the same ones always the same: no dither.
+    /// Converter properties without dither, so that equal samples are always converted to the same, nearest value.
     static let exactConversion = [("dithering", "none"), ("noise-shaping", "none")]
 
-    /// What the pad's name says, where the stream's ID says nothing.
+    /// Whether the pad is for a share's sound. Counts if the stream's ID doesn't contain the kind.
     private let isSharePad: Bool
     private let share: Atomic<Bool>
+    /// The user in the pad's name. Counts if the stream's ID doesn't contain the user.
     private let padUser: SpeakerUser
     private let delivery: SpeakerDelivery
     private let changed: @Sendable () -> Void
     private let flushBegins: @Sendable () -> Void
     private let chain = Mutex(Chain())
     private let ending = Atomic<Bool>(false)
+    /// Whether the pad is being disconnected.
     private let leaving = Atomic<Bool>(false)
+    /// Whether the tap stops EOS from reaching the outlet.
     private let withholdsEnd = Atomic<Bool>(false)
 
     private var channel: SpeakerChannel? { didSet { flushed.withLock { $0 = channel } } }
-    /// The same for a flush, which comes on any thread, while the streaming thread is at work.
+    /// A copy of `channel` for flushes, which come on any thread, concurrently with the streaming thread.
     private let flushed = Mutex<SpeakerChannel?>(nil)
     private var segment = Segment.undefined
+    /// Whether the stream has brought a buffer.
     private var hasBegun = false
-    /// Its stream goes another way from now on: the end of the old way isn't the stream's.
+    /// Whether `turn` is sending EOS through the old chain, which isn't the stream's end.
     private var isTurning = false
 
-    /// `changed` runs on the streaming thread: it has begun to bring buffers, or brings no more. `flushBegins` runs on any, before
-    /// the mixer has the flush.
+    /// Makes an input for a pad.
+    ///
+    /// - Parameters:
+    ///   - changed: runs on the streaming thread when the stream brings its first buffer, and when it ends.
+    ///   - flushBegins: runs on any thread when a flush begins, before the mixer receives the flush.
     init(
         padName: String, isShared: Bool, _ delivery: SpeakerDelivery, changed: @escaping @Sendable () -> Void,
         flushBegins: @escaping @Sendable () -> Void
@@ -66,18 +73,19 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
         padUser = SpeakerUser(padName: padName)
     }
 
-    /// Whether a session says whose stream it is. Belongs to the streaming thread.
-    private(set) var isOfSession = false
+    /// Whether the stream comes from a session, according to its ID. Only the streaming thread uses this.
+    private(set) var isFromSession = false
 
-    /// Whether it brings a share's sound, which is no part of the mix.
+    /// Whether the stream is a share's sound, which isn't mixed.
     var isShared: Bool { share.load(ordering: .acquiring) }
 
-    /// No more comes in, until a new stream begins.
+    /// Whether the stream has ended. False again when a new stream begins.
     var hasEnded: Bool { ending.load(ordering: .acquiring) }
 
     // MARK: The chain
 
-    /// Where the stream goes. False when it has got a place already, or is released.
+    /// Makes the stream go to a sink pad, and sets the tap there. Returns false if the stream is connected already or
+    /// its pad is released.
     func connect(to outlet: () -> Pad?) -> Bool {
         chain.withLock { chain in
             guard chain.outlet == nil, !chain.isReleased, let pad = outlet() else { return false }
@@ -89,7 +97,8 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
 
     var isConnected: Bool { chain.withLock { $0.outlet != nil } }
 
-    /// Builds what these caps need, on the streaming thread, before they go on. False when they can't be.
+    /// Builds the conversion for these caps. Called on the streaming thread before the caps go downstream. Returns
+    /// false if the caps can't be converted, or if the pad isn't connected.
     func prepare(_ caps: Caps, for format: SpeakerDelivery.Format, _ pad: GhostPad, in bin: BinElement) -> Bool {
         guard let info = AudioInfo(caps) else { return false }
         return chain.withLock { chain in
@@ -112,14 +121,17 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
         }
     }
 
-    /// A stream of that ID begins, on its streaming thread. Where it is of another sort than the one before, it goes another way:
-    /// `release` has the outlet of the old one, on which is what was said last and its end, if anything came by it.
+    /// Disconnects the old chain if the stream that begins isn't of the same kind as the previous one: one is a share's
+    /// sound and the other isn't. Called on the streaming thread.
+    ///
+    /// `release` gets the old outlet. If the previous stream brought any buffers, EOS has been sent to the outlet after
+    /// them.
     func turn(
         for streamID: String, _ pad: GhostPad, in bin: BinElement,
         release: (_ outlet: Pad, _ wasShared: Bool, _ isUsed: Bool) -> Void
     ) {
         let kind = SpeakerUser.kind(streamID: streamID)
-        isOfSession = kind != nil
+        isFromSession = kind != nil
         let isShared = kind == .shareAudio || kind != .audio && isSharePad
         guard isShared != self.isShared else { return }
         share.store(isShared, ordering: .releasing)
@@ -138,7 +150,8 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
         end()
     }
 
-    /// Without caps there is nothing to convert yet, but its end gets through, and upstream a seek.
+    /// Links the pad directly to the outlet while there are no caps, and so no conversion. Then EOS passes downstream,
+    /// and a seek upstream.
     func lead(_ pad: GhostPad) {
         chain.withLock { chain in
             if chain.conversion == nil, !chain.isReleased, let outlet = chain.outlet { pad.setTarget(outlet) }
@@ -150,7 +163,7 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
             guard let element = Element(factory: factory) else {
                 preconditionFailure("the element \(factory) is missing: install gstreamer1.0-plugins-base")
             }
-            for (name, value) in properties { try? element.setProperty(name, parsing: value) }
+            for (name, value) in properties { element.configure(name, parsing: value) }
             return element
         }
         let delivered = make("capsfilter", [("caps", "\(format.caps)")])
@@ -158,28 +171,29 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
         case .none: return []
         case .format: return [make("audioconvert", exactConversion), delivered]
         case .rate:
-            // In floating point: with 16-bit coefficients the resampler's own noise would be heard.
+            // Resample in floating point: with 16-bit coefficients the resampler's own noise would be audible.
             let float = "audio/x-raw, format=\(AudioFormat.f32.gstreamerName), channels=\(format.info.channels)"
             return [
                 make("audioconvert", []), make("capsfilter", [("caps", float)]),
-                // Near the top of the band the element's default, 4, makes −78 dB of distortion and noise.
+                // The default quality, 4, has −78 dB of distortion and noise near the top of the band.
                 make("audioresample", [("quality", "8")]),
                 make("audioconvert", exactConversion), delivered,
             ]
         }
     }
 
-    /// What converts a stream whose user has left, and where it goes.
-    struct Remains: Sendable {
+    /// The chain of a user who has left, with sound still in it.
+    struct DetachedChain: Sendable {
         fileprivate let input: SpeakerInput
         fileprivate let inlet: Pad
         fileprivate let elements: [Element]
         let outlet: Pad
 
-        /// Has the resampler give what it holds, a few milliseconds, and then the end. Waits while the mixer has no room.
+        /// Drains the resampler, which holds a few milliseconds of sound, removes the chain, and then sends EOS to the
+        /// outlet. Blocks while the mixer has no room.
         ///
-        /// The mixer asks for its streams' latency, which elements without a peer don't know, and where it gets no answer waits for
-        /// the next that comes: so the end comes when they are gone.
+        /// EOS must come after the elements are removed. The mixer queries its streams' latency, and elements without a
+        /// peer don't answer. Without an answer, the mixer would wait for the next event.
         func finish(in bin: BinElement) {
             input.withholdsEnd.store(true, ordering: .releasing)
             inlet.sendEndOfStream()
@@ -189,21 +203,22 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
         }
     }
 
-    /// Takes the chain out as it is, where there is something left in it. `nil` also while somebody feeds it: that may last.
-    func takeRemains(_ pad: GhostPad) -> Remains? {
+    /// Takes the chain out without draining it. Returns `nil` if there is no resampler, which is the only element that
+    /// holds sound, or if a thread is just feeding the chain, which may take long.
+    func detachChain(_ pad: GhostPad) -> DetachedChain? {
         chain.withLock { chain in
             guard chain.conversion == .rate, let outlet = chain.outlet,
                 let inlet = chain.elements.first?.staticPad("sink")
             else { return nil }
             pad.setTarget(nil)
-            guard !inlet.isTaking else { return nil }
+            guard !inlet.isReceiving else { return nil }
             defer { chain = Chain(isReleased: true, isTakenAway: true) }
-            return Remains(input: self, inlet: inlet, elements: chain.elements, outlet: outlet)
+            return DetachedChain(input: self, inlet: inlet, elements: chain.elements, outlet: outlet)
         }
     }
 
-    /// Takes the chain away; after data flow has ended, or to end it. `free` has the outlet before anything else goes, so that
-    /// nobody waits there.
+    /// Removes the chain, after data flow has ended or in order to end it. `free` gets the outlet first, so that no
+    /// thread still waits there.
     func disconnect(_ pad: GhostPad, in bin: BinElement, isReleased: Bool, _ free: (Pad) -> Void) {
         let isFirst = chain.withLock { chain in
             if isReleased { chain.isReleased = true }
@@ -214,7 +229,8 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
             if isReleased { bin.remove(pad) }
             return
         }
-        // Its thread may wait for another's callback, from which this may be called, or that stands still because nobody reads.
+        // The pad's streaming thread may be waiting for another stream's callback. This function may have been called
+        // from that callback, or the callback may be blocked because the application doesn't read.
         leaving.store(true, ordering: .releasing)
         delivery.hold(for: ObjectIdentifier(self))
         defer { delivery.release(for: ObjectIdentifier(self)) }
@@ -226,7 +242,8 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
             return chain.elements
         }
         for element in elements { bin.remove(element) }
-        // A stream that was just beginning has taken back the end that `free` may have sent, and the mixer would wait for it.
+        // `free` may have sent EOS, but a stream that was just beginning has cleared it. The mixer would wait for this
+        // pad.
         if isReleased, let outlet, !outlet.hasEnded { outlet.sendEndOfStream() }
         leaving.store(isReleased, ordering: .releasing)
         end()
@@ -236,7 +253,7 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
         chain.withLock { $0.isTakenAway = $0.isReleased }
     }
 
-    /// The stream is over, for whoever hears it.
+    /// Delivers status off for the current stream.
     private func end() {
         guard let channel else { return }
         self.channel = nil
@@ -254,7 +271,7 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
         let channel = channel ?? begin(nil)
         let access = buffer.access
         guard let info = delivery.format?.info, !segment.contains(access) else { return deliver(access, channel) }
-        // What lies outside of the segment isn't mixed either.
+        // The mixer drops samples outside the segment, so they aren't delivered either.
         guard let clipped = access.clipped(to: segment, info) else { return .ok }
         return deliver(clipped.access, channel)
     }
@@ -269,7 +286,7 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
         case .endOfStream:
             guard !withholdsEnd.load(ordering: .acquiring) else { return false }
             end()
-            // Nor is the end of who leaves.
+            // The EOS of a rerouted stream or of a released pad isn't the end of the stream.
             guard !isTurning, !leaving.load(ordering: .acquiring) else { break }
             ending.store(true, ordering: .releasing)
             changed()
@@ -293,6 +310,7 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
         }
     }
 
+    /// Returns the channel for a stream, making a new one if the stream's ID differs from the current channel's.
     private func begin(_ start: StreamStart?) -> SpeakerChannel {
         if let channel, start == nil || channel.streamStart?.id == start?.id { return channel }
         let user = start.flatMap { SpeakerUser(streamID: $0.id) } ?? padUser

@@ -3,30 +3,30 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// What makes one stream of all users.
+/// The part of a speaker that mixes all users' streams into one.
 ///
 /// ```
 /// user ─┐
 /// user ─┼─▶ audiomixer ─▶ F32 ─▶ audioconvert ─▶ S16 ─▶ tee ─┬─▶ src
-/// user ─┘                                                  └─▶ (fakesink, where there is no src)
+/// user ─┘                                                  └─▶ (fakesink, if there is no src)
 /// ```
-/// In S16 audiomixer clips after each user that it adds; in F32, where sums of 16-bit samples are exact, it doesn't, and one
-/// conversion without dither at the end clips the sum.
+/// The mixer works in F32. In S16, audiomixer clips after adding each user. In F32, sums of 16-bit samples are exact,
+/// and the conversion at the end, without dither, clips the sum once.
 final class SpeakerMix: Sendable {
     let mixer: Element
     private let mixed: Element
     private let delivered: Element
     private let tee: Element
     private let end: SpeakerEnd
-    /// Pads of the mixer's behind which is nobody any more.
+    /// Pads of the mixer that no user's stream feeds.
     private struct Abandoned {
         let format: Caps
-        /// Keeps a live mix going when everybody has left.
+        /// A pad that keeps a live mix running when all users have left.
         var keeper: Pad?
-        /// Of users who have left: what they said last is still to be mixed.
+        /// Pads of users who have left, whose last sound is still to be mixed.
         var draining: [Pad] = []
     }
-    /// `nil` outside a run, which has to begin without any.
+    /// `nil` outside a run.
     private let abandoned = Mutex<Abandoned?>(nil)
 
     init(in bin: ElementInstance) {
@@ -34,7 +34,7 @@ final class SpeakerMix: Sendable {
             guard let element = made ?? Element(factory: factory) else {
                 preconditionFailure("the element \(factory) is missing: install gstreamer1.0-plugins-base")
             }
-            for (name, value) in properties { try? element.setProperty(name, parsing: value) }
+            for (name, value) in properties { element.configure(name, parsing: value) }
             bin.add(element)
             return element
         }
@@ -50,27 +50,28 @@ final class SpeakerMix: Sendable {
         end.take(tee)
     }
 
-    /// Where the tap sits: what passes here is what is handed over and what leaves `src`.
+    /// The pad for the tap. The mix passes it before it is delivered and leaves by `src`.
     var tapPad: Pad { tee.staticPad("sink")! }
 
     // MARK: The run
 
     func start(_ format: AudioInfo, _ settings: SpeakerSettings) {
         abandoned.withLock { $0 = Abandoned(format: format.caps) }
-        try? mixer.setProperty("latency", to: settings.latency)
-        try? mixer.setProperty("min-upstream-latency", to: settings.minUpstreamLatency)
+        mixer.configure("latency", to: settings.latency)
+        mixer.configure("min-upstream-latency", to: settings.minUpstreamLatency)
         let rest = "rate=\(format.rate), channels=\(format.channels), layout=interleaved"
-        try? mixed.setProperty("caps", parsing: "audio/x-raw, format=\(AudioFormat.f32.gstreamerName), \(rest)")
-        try? delivered.setProperty("caps", parsing: "audio/x-raw, format=\(AudioFormat.s16.gstreamerName), \(rest)")
-        try? mixer.setProperty("start-time-selection", parsing: "zero")
+        mixed.configure("caps", parsing: "audio/x-raw, format=\(AudioFormat.f32.gstreamerName), \(rest)")
+        delivered.configure("caps", parsing: "audio/x-raw, format=\(AudioFormat.s16.gstreamerName), \(rest)")
+        mixer.configure("start-time-selection", parsing: "zero")
     }
 
-    /// Before the first buffer. A live mix begins when the first is heard; from zero it would first make up for all the
-    /// silence before.
-    func becomeLive() { try? mixer.setProperty("start-time-selection", parsing: "first") }
+    /// Makes the mix begin at the first buffer's time. Call it before the first buffer of a live mix. If the mix began
+    /// at zero, the mixer would first produce all the silence before that buffer.
+    func becomeLive() { mixer.configure("start-time-selection", parsing: "first") }
 
     func stop() {
-        // What wasn't mixed never will be, and a pad that nobody feeds would hold up the next run.
+        // The remaining sound won't be mixed. In the next run the mixer would wait for these pads, because no stream
+        // feeds them.
         guard let abandoned = abandoned.withLock({ $0.take() }) else { return }
         for pad in abandoned.draining { mixer.releasePad(pad) }
         if let keeper = abandoned.keeper { mixer.releasePad(keeper) }
@@ -81,59 +82,59 @@ final class SpeakerMix: Sendable {
     func requestPad() -> Pad? {
         guard let pad = mixer.requestPad("sink_%u") else { return nil }
         pad.set("qos-messages", to: true)
-        // The mixer keeps what comes before its time, for as long as the slowest stream takes.
-        pad.toleratesLatency()
+        // The mixer holds early sound back for as long as the slowest stream takes.
+        pad.allowAnyInputLatency()
         return pad
     }
 
     func release(_ pad: Pad) { mixer.releasePad(pad) }
 
-    /// Somebody leaves while the others go on: what he has said is mixed first. Where his stream waits in the mixer it can't
-    /// be waited for.
+    /// Releases the pad of a user who leaves while others stay, after the user's last sound has been mixed. Releases
+    /// the pad at once if the user's streaming thread is waiting in the mixer, because that wait may not end.
     func drain(_ pad: Pad) {
         guard pad.hasEnded || pad.trySendEndOfStream() else { return mixer.releasePad(pad) }
-        letDrain(pad)
+        releaseAfterMixing(pad)
     }
 
-    /// The end of what somebody has said is on its pad.
-    func letDrain(_ pad: Pad) {
+    /// Releases a pad that has received EOS after its sound has been mixed.
+    func releaseAfterMixing(_ pad: Pad) {
         guard pad.hasEnded, abandoned.withLock({ $0?.draining.append(pad) }) != nil else {
             return mixer.releasePad(pad)
         }
-        release(where: \.isUsedUp)
+        release(where: \.isAggregatorInputAtEnd)
     }
 
-    /// What leavers have said isn't waited for any more. Before a seek's flush comes to the mixer, which flushes when all its pads
-    /// do; theirs nobody feeds.
+    /// Releases the pads of users who have left, even if their last sound isn't mixed yet. Call it before a seek's
+    /// flush reaches the mixer: the mixer flushes when all its pads have flushed, and no stream flushes these pads.
     func releaseDraining() { release { _ in true } }
 
-    /// Lets go of those of the leavers' pads.
-    private func release(where isMeant: (Pad) -> Bool) {
+    /// Releases the draining pads for which `predicate` is true.
+    private func release(where predicate: (Pad) -> Bool) {
         let released = abandoned.withLock { abandoned in
-            let released = abandoned?.draining.filter(isMeant) ?? []
+            let released = abandoned?.draining.filter(predicate) ?? []
             abandoned?.draining.removeAll { released.contains($0) }
             return released
         }
         for pad in released { mixer.releasePad(pad) }
     }
 
-    /// Somebody leaves a live mix. audiomixer 1.22 ends when no pad is left that may bring more, and stands still when none is live;
-    /// this one is, and may for ever.
+    /// Adds a silent, live pad that never ends. Call it when a user's stream leaves or ends in a live mix: audiomixer
+    /// 1.22 ends when all remaining pads have ended, and stalls when no pad is live.
     func keepGoing() {
         abandoned.withLock { abandoned in
             guard let format = abandoned?.format, abandoned?.keeper == nil, let now = mixer.currentRunningTime,
                 let pad = mixer.requestPad("sink_%u")
             else { return }
-            pad.beginSilence("virtualspeaker/keeper", format, at: now, duration: .milliseconds(10))
+            pad.startSilentStream("virtualspeaker/keeper", format, at: now, duration: .milliseconds(10))
             abandoned?.keeper = pad
         }
     }
 
-    /// The last has ended.
-    func letEnd() { _ = abandoned.withLock { $0?.keeper?.sendEndOfStream() } }
+    /// Ends the silent pad, so that the mix ends. Call it when all users' streams have ended.
+    func endKeeper() { _ = abandoned.withLock { $0?.keeper?.sendEndOfStream() } }
 
-    /// Nobody ever came, and nobody will.
-    func endUnheard() { mixed.staticPad("sink")?.sendEndOfStream() }
+    /// Ends a mix that has no users and will get none.
+    func endWithoutUsers() { mixed.staticPad("sink")?.sendEndOfStream() }
 
     // MARK: The pad `src`
 
@@ -144,35 +145,35 @@ final class SpeakerMix: Sendable {
     }
 
     func releaseSource(_ pad: GhostPad, in bin: BinElement) {
-        // A bin that goes has let go of its children before its pads.
+        // A bin that is being disposed of has removed its children before its pads.
         guard tee.parent != nil else { return bin.remove(pad) }
         end.add(to: bin.instance)
         end.take(tee)
         if bin.isRunning { bin.removeWhileRunning(pad) } else { bin.remove(pad) }
     }
 
-    /// Whether PAUSED waits for a first block.
+    /// Sets whether the change to PAUSED waits for a first block. Call it before that change.
     func setPrerolls(_ on: Bool) { end.setPrerolls(on) }
 
-    /// PAUSED, which has been reached, waits for a first block after all.
+    /// Makes the change to PAUSED wait for a first block. Call it in PAUSED.
     func beginPreroll() { end.beginPreroll() }
 }
 
-/// Edits and hands over the mix.
+/// Edits the mix and delivers it to the handler.
 ///
-/// `@unchecked Sendable`: what isn't constant belongs to the mix's streaming thread, or to the change of state while no data
-/// flows.
+/// `@unchecked Sendable`: only the mix's streaming thread uses the variables, or the state change while no data flows.
+/// A lock guards `flushed`.
 final class SpeakerMixTap: PadTap, @unchecked Sendable {
     let editor = HandlerSlot<AudioProcessorHandle>()
     private let delivery: SpeakerDelivery
     private let ended: @Sendable () -> Void
     private var current: AudioProcessorHandle?
     private var channel = SpeakerChannel(.mixed, nil) { didSet { flushed.withLock { $0 = channel } } }
-    /// The same for a flush, which comes on any thread, while the streaming thread is at work.
+    /// A copy of `channel` for flushes, which come on any thread, concurrently with the streaming thread.
     private let flushed = Mutex<SpeakerChannel?>(nil)
     private var segment = Segment.undefined
 
-    /// `ended` runs on the streaming thread.
+    /// `ended` runs on the streaming thread when the mix ends.
     init(_ delivery: SpeakerDelivery, ended: @escaping @Sendable () -> Void) {
         self.delivery = delivery
         self.ended = ended
@@ -181,7 +182,7 @@ final class SpeakerMixTap: PadTap, @unchecked Sendable {
     func start() { editor.markChanged() }
 
     override func received(_ buffer: inout PassingBuffer) -> FlowReturn {
-        // A mix of several streams is at no position of any.
+        // The mix of several streams has no stream time.
         let times = AudioTimes(running: segment.runningTime(of: buffer.access.presentationTimestamp), stream: nil)
         if editor.takeChange() { current = editor.wanted }
         if let current {
@@ -220,7 +221,7 @@ final class SpeakerMixTap: PadTap, @unchecked Sendable {
             }
             switch verdict {
             case .pass:
-                // What was silence may not be any more.
+                // The editor may have turned silence into sound.
                 access.isGap = false
             case .drop:
                 access.fill(with: 0)
@@ -228,7 +229,7 @@ final class SpeakerMixTap: PadTap, @unchecked Sendable {
                 delivery.statistics.countDrop()
             case .fail(let reason):
                 throw MediaGraphError.processingFailed(.init(reason))
-            case nil: throw MediaGraphError.processingFailed(.init("audio", actual: "memory that can't be written"))
+            case nil: throw MediaGraphError.processingFailed(.init("audio", actual: "can't map the buffer for writing"))
             }
             return .ok
         } catch {

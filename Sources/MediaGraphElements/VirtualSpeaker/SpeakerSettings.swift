@@ -9,7 +9,8 @@ struct SpeakerSettings: Sendable {
     var memoryMode = MemoryMode.stack
     var backPressure = BackPressure.auto
     var maxFrames: Int32 = 200
-    /// Nanoseconds.
+    /// In nanoseconds.
     var latency: UInt64 = 0
+    /// In nanoseconds.
     var minUpstreamLatency: UInt64 = 0
 }

@@ -2,15 +2,16 @@ import CMediaGraphABI
 import GStreamer
 import MediaGraphCore
 
-/// The handler of a `virtualspeaker`, attached from Swift or named.
+/// The handler of a `virtualspeaker`, attached from Swift or named by the property `handler`.
 extension VirtualSpeakerElement {
-    /// `nil` takes the handler away.
+    /// Attaches a handler; `nil` removes the attached handler.
     func attach(_ abi: MGAudioConsumer?) throws(MediaGraphError) {
         guard !isRunning else {
-            throw .lockedWhileRunning(.init("\(name)'s handler", expected: "to be attached before the graph runs"))
+            throw .lockedWhileRunning(
+                .init("\(name)'s handler", actual: "can only be attached before the graph starts"))
         }
         guard let abi else {
-            // Let go outside the lock: the end of a handler may call anything.
+            // Release the old handler outside the lock: its deinitializer may run any code.
             let replaced = state.withLock { state in
                 defer { state.attached = nil }
                 return state.attached
@@ -20,7 +21,7 @@ extension VirtualSpeakerElement {
         }
         try checkMemoryMode(abi.memory_mode == 0 ? nil : MemoryMode(rawValue: abi.memory_mode - 1))
         guard settings.current.handler.isEmpty, state.withLock({ $0.current == nil }) else {
-            throw .alreadyInUse(.init(name, expected: "one handler", actual: "a second"))
+            throw .alreadyInUse(.init(name, actual: "already has a handler; remove it first"))
         }
         let handle = AudioConsumerHandle(abi)
         handle.registered(at: instance)
@@ -33,14 +34,17 @@ extension VirtualSpeakerElement {
             .init("\(name)'s memory-mode", expected: "stack, for a handler that borrows blocks", actual: "heap"))
     }
 
+    /// Makes the handler that the property `handler` names, in NULL→READY. Does nothing if the property is empty.
     func makeHandler() throws(MediaGraphError) {
         let settings = settings.current
-        // The property may have been set since.
+        // `memory-mode` may have been set after the handler was attached.
         try checkMemoryMode(state.withLock { $0.attached }?.memoryMode)
         guard !settings.handler.isEmpty else { return }
         guard state.withLock({ $0.attached == nil }) else {
             throw .alreadyInUse(
-                .init(name, expected: "one handler", actual: "handler=\(settings.handler) beside one from Swift"))
+                .init(
+                    name,
+                    actual: "a handler from Swift is attached; remove it, or clear handler=\(settings.handler)"))
         }
         let handle = AudioConsumerHandle(
             try HandlerRegistry.shared.make(MGAudioConsumer.self, settings.handler, options: settings.options))

@@ -1,9 +1,10 @@
 import GStreamer
 import MediaGraphCore
 
-/// The ways that streams take through a `virtualspeaker`, and what PAUSED waits for.
+/// How streams are routed through a `virtualspeaker`, and which streams the change to PAUSED waits for.
 extension VirtualSpeakerElement {
-    /// `prerolls`: whether PAUSED, which is on its way, waits for the first block of a share.
+    /// Connects an input to the mixer, or to a sink of its own if it is a share's sound. `prerolls` says whether the
+    /// change to PAUSED waits for the first block of a share.
     func connect(_ input: SpeakerInput, prerolls: Bool = false) {
         _ = input.connect { () -> Pad? in
             guard input.isShared else { return mix.requestPad() }
@@ -13,6 +14,7 @@ extension VirtualSpeakerElement {
         }
     }
 
+    /// Releases an input's outlet: the mixer's pad, or the sink of a share's sound.
     func disconnect(_ input: SpeakerInput, _ outlet: Pad, isShared: Bool) {
         guard isShared else { return mix.release(outlet) }
         state.withLock { $0.sharedEnds.removeValue(forKey: ObjectIdentifier(input)) }?.remove(from: self)
@@ -22,30 +24,33 @@ extension VirtualSpeakerElement {
         state.withLock { $0.sharedEnds[ObjectIdentifier(input)] }
     }
 
-    /// A stream begins, which says itself whether it is a share's sound.
+    /// Called when a stream begins. Reroutes the input if the stream's ID says that it is a share's sound and the
+    /// previous stream wasn't, or the other way round.
     func turn(_ input: SpeakerInput, _ pad: GhostPad, _ streamID: String) {
         guard isRunning else { return }
         input.turn(for: streamID, pad, in: self) { outlet, wasShared, isUsed in
             guard isUsed, !wasShared else { return disconnect(input, outlet, isShared: wasShared) }
             if delivery.liveness == true { mix.keepGoing() }
-            mix.letDrain(outlet)
+            mix.releaseAfterMixing(outlet)
         }
     }
 
-    /// Whoever gives a pad back may be the one that the mixer waits for.
-    func finish(_ remains: SpeakerInput.Remains) {
-        besides("mg-leaver") { speaker in
+    /// Drains a released pad's chain on a helper thread. The releasing thread can't wait for the mixer, because the
+    /// mixer may be waiting for that thread.
+    func finish(_ remains: SpeakerInput.DetachedChain) {
+        runOnHelperThread("mg-leaver") { speaker in
             remains.finish(in: speaker)
             speaker.mix.drain(remains.outlet)
         }
     }
 
-    /// The share has ended, and there was nothing to mix. Its thread holds its sink in the callback that tells so; waiting in
-    /// the mix's sink at the same time, it would hold up a change of state, which stops one sink after the other.
-    func endUnheard() { besides("mg-unheard") { $0.mix.endUnheard() } }
+    /// Ends the mix on a helper thread, because the share has ended and there are no users to mix. The share's
+    /// streaming thread is in a callback inside its own sink now. If it also waited in the mix's sink, it would block a
+    /// state change, which stops one sink after the other.
+    func endWithoutUsers() { runOnHelperThread("mg-unheard") { $0.mix.endWithoutUsers() } }
 
-    /// On a thread of its own, which may wait in the graph; a change to READY waits for it.
-    private func besides(_ name: String, _ work: @escaping @Sendable (VirtualSpeakerElement) -> Void) {
+    /// Runs `work` on a thread of its own, which may wait in the graph. The change to READY waits for the thread.
+    private func runOnHelperThread(_ name: String, _ work: @escaping @Sendable (VirtualSpeakerElement) -> Void) {
         helpers.withLock { $0 += 1 }
         NativeThread(name) { [self, element] in
             work(self)
@@ -54,13 +59,15 @@ extension VirtualSpeakerElement {
         }.detach()
     }
 
-    /// Linked ones get their way as PAUSED begins.
+    /// Connects the linked inputs in READY→PAUSED, and decides which of them the change to PAUSED waits for.
     ///
-    /// Where files are heard PAUSED waits for their first block, as it does with stock sinks: a seek before that would reach
-    /// some of them only, and the mix would wait for the others for ever. A reader in Swift begins when the graph runs, and
-    /// until then takes only so much; and who isn't known to send in PAUSED isn't waited for there.
+    /// If files are played, PAUSED waits for their first blocks, as stock sinks do. Otherwise an early seek would reach
+    /// only some of the files, and the mix would wait for the others forever. PAUSED doesn't wait for a handler with
+    /// its own queue, whose reader in Swift begins only when the graph runs, nor for streams that aren't known to send
+    /// in PAUSED.
     ///
-    /// See RawDataPipeElement, too: behind pads that come with the data this must announce PAUSED itself.
+    /// Behind pads that are added with the data, the speaker must complete PAUSED itself; see also
+    /// `RawDataPipeElement`.
     func connect(
         _ inputs: [(pad: GhostPad, input: SpeakerInput)], _ consumer: AudioConsumerHandle?, hasSource: Bool
     ) {
@@ -74,12 +81,13 @@ extension VirtualSpeakerElement {
         }
     }
 
-    /// The same for one that comes with the data, while somebody else still keeps PAUSED.
+    /// Connects an input that is linked late, with the data, while the change to PAUSED still waits for another
+    /// element.
     func linked(_ input: SpeakerInput, _ pad: GhostPad) {
         let (consumer, hasSource) = state.withLock { ($0.current, $0.source != nil) }
         guard isRunning, !element.isPlaying, delivery.liveness != true, pad.pad.isFedInPaused() else { return }
         connect(input)
-        // From now on a seek that goes upstream has to find its way. A decoder knows its format by now.
+        // From now on a seek must pass upstream. Behind a decoder the caps are known already.
         if let format = delivery.format, let caps = pad.pad.peer?.currentCaps, caps.unpositionedChannels == nil {
             _ = input.prepare(caps, for: format, pad, in: self)
         } else {

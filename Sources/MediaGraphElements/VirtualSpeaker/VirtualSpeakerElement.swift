@@ -6,10 +6,10 @@ import MediaGraphDescription
 import MediaGraphHandlers
 import Synchronization
 
-/// `virtualspeaker`: hands what is heard to a handler, mixed, user by user, and the sound of a share.
+/// `virtualspeaker`: delivers sound to a handler: the mix of all users, each user alone, and the sound of a share.
 ///
-/// A bin: each stream that comes in is converted to one format and tapped on its way to `audiomixer`; the mix is tapped
-/// where it leaves.
+/// The element is a bin. Each input is converted to one format, and a tap delivers it on its way to `audiomixer`.
+/// Another tap delivers the mix.
 final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked Sendable {
     // `@unchecked Sendable`: constants, and state behind locks.
 
@@ -17,14 +17,15 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
     let settings = SettingsStore(defaultSettings)
 
     struct State {
-        /// From Swift: stays for the next run too.
+        /// The handler attached from Swift. Kept across runs.
         var attached: AudioConsumerHandle?
-        /// From `handler=`: made anew for each run.
+        /// The handler that `handler=` names. Made for each run.
         var named: AudioConsumerHandle?
+        /// The inputs by their pads' names.
         var inputs: [String: (pad: GhostPad, input: SpeakerInput)] = [:]
         /// Names of pads that are being made.
         var reserved: Set<String> = []
-        /// Where each shared stream ends.
+        /// The sinks of shared streams.
         var sharedEnds: [ObjectIdentifier: SpeakerEnd] = [:]
         var source: GhostPad?
         var mixHasEnded = false
@@ -39,10 +40,10 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
     let delivery: SpeakerDelivery
     let mix: SpeakerMix
     private let tap: SpeakerMixTap
-    /// How many threads of its own are at work in the graph.
+    /// How many helper threads are running.
     let helpers = BlockingMonitor(0)
     private let lateSamples = Atomic<UInt64>(0)
-    /// How many each of the mixer's pads has reported.
+    /// The number of late samples that each pad of the mixer has reported.
     private let reported = Mutex<[String: UInt64]>([:])
 
     static let log = DebugCategory("virtualspeaker", "MediaGraph virtual speaker")
@@ -52,7 +53,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         return ElementDeclaration(
             factoryName: NodeName.virtualSpeaker, typeName: "GstVirtualSpeaker", longName: "Virtual speaker",
             classification: "Sink/Audio",
-            summary: "Hands audio to a handler: all users mixed, each user alone, and the sound of a share",
+            summary: "Delivers audio to a handler: all users mixed, each user alone, and the sound of a share",
             author: NodeDefinition.author,
             padTemplates: [
                 PadTemplate("user_%s", .sink, .request, caps: caps),
@@ -68,10 +69,10 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
                     "options", of: Self.self, \.options, changes: .untilInitialized, NodeDefinition.optionsBlurb),
                 .setting(
                     "rate", of: Self.self, \.rate, range: .values(8000...192_000),
-                    "Samples per second of what is delivered and of src, to which others are converted"),
+                    "Sample rate of the delivered streams and of src; inputs with other rates are converted"),
                 .setting(
                     "channels", of: Self.self, \.channels, range: .values(1...2),
-                    "Channels of what is delivered and of src: 1 mono, 2 stereo"),
+                    "Number of channels of the delivered streams and of src: 1 mono, 2 stereo"),
                 .setting(
                     "memory-mode", of: Self.self, \.memoryMode, changes: .untilInitialized,
                     "Whether the handler borrows its blocks or owns them"),
@@ -79,11 +80,11 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
                     "backpressure", of: Self.self, \.backPressure, "What happens when the handler is too slow"),
                 .setting(
                     "max-frames", of: Self.self, \.maxFrames, range: .values(1...100_000),
-                    "Blocks that may wait for the handler, of all streams together"),
+                    "Maximum number of blocks that wait for the handler, of all streams together"),
                 .setting(
                     "latency", of: Self.self, \.latency, range: .values(0...10_000_000_000),
                     changes: .untilInitialized,
-                    "Extra nanoseconds that a live mix waits for streams that exceed their reported latency; later samples are left out of the mix"
+                    "Extra nanoseconds that a live mix waits for streams that exceed their reported latency; later samples aren't mixed"
                 ),
                 .setting(
                     "min-upstream-latency", of: Self.self, \.minUpstreamLatency, range: .values(0...10_000_000_000),
@@ -93,9 +94,9 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
                 .readOnly(
                     "stats", of: Self.self, default: NodeStatistics.nothing,
                     """
-                    What the node has counted since it left READY: frames (uint64, blocks delivered), dropped (uint64, \
-                    blocks), late-samples (uint64, what came too late for a live mix, of each channel), handler-time \
-                    (uint64, nanoseconds in all), lateness (int64, nanoseconds of the last block)
+                    The node's counters since it left READY: frames (uint64, delivered blocks), dropped (uint64, \
+                    blocks), late-samples (uint64, samples of each channel that came too late for a live mix), handler-time \
+                    (uint64, total nanoseconds), lateness (int64, nanoseconds, of the last block)
                     """
                 ) { $0.statistics },
             ],
@@ -128,7 +129,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         NodeVTable.install(Self.vtable.pointer, on: instance)
     }
 
-    // MARK: Changes of state
+    // MARK: State changes
 
     override func changeState(_ change: StateChange) -> StateChangeResult {
         switch change {
@@ -168,7 +169,8 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         mix.start(info, settings)
         tap.start()
         delivery.start(settings, consumer, .init(info: info, caps: info.caps))
-        // Who is linked is waited for; who isn't may come later. A graph that isn't live mixes from its very beginning.
+        // Connect the linked inputs now, so that the mix waits for them: a mix that isn't live starts at time zero.
+        // Other inputs may be linked later.
         connect(inputs, consumer, hasSource: hasSource)
         Self.log.log(
             .info, raw: instance.element,
@@ -176,7 +178,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
     }
 
     private func stop() {
-        // Nobody waits in the graph any more, which has stopped.
+        // Data flow has stopped, so the helper threads no longer wait in the graph and end soon.
         _ = helpers.wait { $0 == 0 ? () : nil }
         for (pad, input) in state.withLock({ Array($0.inputs.values) }) {
             input.disconnect(pad, in: self, isReleased: false) { disconnect(input, $0, isShared: input.isShared) }
@@ -213,7 +215,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
             return name
         }
         guard let padName else {
-            postWarning(.settings, "\(self.name): \(name ?? template) is linked already")
+            postWarning(.settings, "\(self.name): \(name ?? template) is already linked")
             return nil
         }
         let input = SpeakerInput(padName: padName, isShared: isShared, delivery) { [instance] in
@@ -229,8 +231,8 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
             pad.onQuery { [instance] query in
                 switch query {
                 case .caps: .caps(ElementClass.implementation(of: instance.element, as: Self.self).acceptedCaps)
-                // audiomixer proposes nothing, and says so only when its thread comes by: behind a sink that waits for its
-                // time the user's second block would come too late.
+                // audiomixer proposes nothing, but its thread must run to answer. If that thread waits in a sink, the
+                // user's second block would come too late.
                 case .allocation: .proposesNothing
                 case .latency: .forward
                 }
@@ -263,23 +265,26 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         if found.isSource { return mix.releaseSource(pad, in: self) }
         guard let input = found.input else { return }
         if isRunning, delivery.liveness == true, !input.isShared { mix.keepGoing() }
-        // The last one's end would be that of a mix that isn't live; somebody may come yet.
-        let othersGoOn = delivery.liveness == true || state.withLock { $0.users.contains { !$0.hasEnded } }
-        let isMissed = isRunning && othersGoOn && !input.isShared
-        // What a resampler holds is given on a thread of its own; a seek meanwhile, as of files, would find nobody there.
-        if isMissed, delivery.liveness == true, let remains = input.takeRemains(pad) {
+        // Drain the input only if other users remain. Otherwise, in a mix that isn't live, its end would end the mix,
+        // although another user may still join.
+        let othersRemain = delivery.liveness == true || state.withLock { $0.users.contains { !$0.hasEnded } }
+        let isDrained = isRunning && othersRemain && !input.isShared
+        // Drain the resampler on a helper thread, in a live mix only: a seek, which only streams like files have,
+        // wouldn't reach the removed chain.
+        if isDrained, delivery.liveness == true, let remains = input.detachChain(pad) {
             removeWhileRunning(pad)
             finish(remains)
         } else {
             input.disconnect(pad, in: self, isReleased: true) { outlet in
-                if isMissed { mix.drain(outlet) } else { disconnect(input, outlet, isShared: input.isShared) }
+                if isDrained { mix.drain(outlet) } else { disconnect(input, outlet, isShared: input.isShared) }
             }
         }
         Self.log.log(.info, raw: instance.element, "a user's pad is released")
         if isRunning { endIfAllHave() }
     }
 
-    /// What needs no conversion comes first, so that upstream gives that where it can.
+    /// The caps that inputs accept. The delivered format comes first, so that upstream prefers the format without
+    /// conversion.
     private var acceptedCaps: Caps {
         let settings = settings.current
         let own = AudioInfo(.s16, rate: Int(settings.rate), channels: Int(settings.channels))!.caps
@@ -288,28 +293,29 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
 
     private static let convertibleCaps = Caps("audio/x-raw, rate=[ 1, 2147483647 ], channels=[ 1, 64 ]")!.constant
 
-    /// A format is known: what converts it is built before it goes on. On the streaming thread.
+    /// Builds an input's conversion before its caps go downstream. Called on the streaming thread. Returns false if the
+    /// caps are refused.
     private func prepare(_ input: SpeakerInput, _ pad: GhostPad, _ caps: Caps) -> Bool {
         guard let format = delivery.format else { return false }
-        findOutLiveness()
-        // It came while the others were playing: until now nobody waited for it.
+        determineLiveness()
+        // An input that was linked while the graph plays is connected only now, so that the mix hasn't waited for it.
         connect(input)
-        // A user's sound is the session's trouble, which warns of it: the others are heard.
-        if input.isOfSession, caps.unpositionedChannels != nil { return false }
+        // Don't fail the graph for one user of a session: the session warns, and the other users are still heard.
+        if input.isFromSession, caps.unpositionedChannels != nil { return false }
         if let channels = caps.unpositionedChannels {
             postError(
                 .notNegotiated,
                 "\(name): can't mix \(channels) channels without positions; set a channel-mask upstream",
-                debug: "upstream gives \(caps)")
+                debug: "upstream sends \(caps)")
             return false
         }
         guard input.prepare(caps, for: format, pad, in: self) else {
-            // The buffers behind it find the pad unlinked, which a tee upstream may be told to allow.
+            // The buffers after the caps find the released pad unlinked, which a tee upstream can be set to allow.
             guard !isReleased(input) else { return true }
-            guard input.isConnected, !input.isOfSession else { return false }
+            guard input.isConnected, !input.isFromSession else { return false }
             postError(
                 .notNegotiated, "\(name): the input isn't raw audio",
-                debug: "upstream gives \(caps); expected raw audio"
+                debug: "upstream sends \(caps); expected raw audio"
             )
             return false
         }
@@ -320,17 +326,19 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         state.withLock { state in !state.inputs.values.contains { $0.input === input } }
     }
 
-    /// A stream may end before it has a format, as an empty file's does: that is an end like any other.
+    /// Connects an input whose stream ends before it has a format, as an empty file's stream does, so that its EOS
+    /// reaches the mixer.
     private func prepareForEnd(_ input: SpeakerInput, _ pad: GhostPad) {
         guard delivery.format != nil else { return }
         connect(input)
         input.lead(pad)
     }
 
-    // MARK: What the streams tell, on their threads
+    // MARK: Called on the streams' threads
 
-    /// Live, when one of the streams is. Asked when a stream has a format, and with the first buffer once more.
-    private func findOutLiveness(orAssume assumed: Bool? = nil) {
+    /// Determines whether the speaker is live, which is the case if one of its streams is live. Called when a stream
+    /// gets a format, and again at the first buffer, with an assumption for the case that no stream answers the query.
+    private func determineLiveness(orAssume assumed: Bool? = nil) {
         guard delivery.liveness == nil else { return }
         let pads = state.withLock { $0.inputs.values.map(\.pad.pad) }
         let answers = pads.filter(\.isLinked).compactMap { $0.upstreamLatency()?.isLive }
@@ -339,30 +347,32 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         delivery.open(isLive: isLive)
     }
 
-    /// A seek, as of files; what is live doesn't seek, and one user's flush takes nobody else's last words.
+    /// Called when an input's flush begins. In a mix that isn't live, that is a seek. In a live mix, a user's flush
+    /// must not drop the last sound of users who have left.
     private func inputFlushed() { if delivery.liveness != true { mix.releaseDraining() } }
 
+    /// Called when an input brings its first buffer or ends.
     private func inputChanged(_ padName: String) {
-        findOutLiveness(orAssume: false)
+        determineLiveness(orAssume: false)
         guard let input = state.withLock({ $0.inputs[padName]?.input }), input.hasEnded else { return }
         if delivery.liveness == true, !input.isShared { mix.keepGoing() }
         endIfAllHave()
     }
 
-    /// The mix ends when all users have ended, the graph when the share has too.
+    /// Ends the mix if all users' streams have ended, and the delivery if the share's stream has also ended.
     private func endIfAllHave() {
         let (users, shares, mixHasEnded) = state.withLock { ($0.users, $0.shares, $0.mixHasEnded) }
         if users.isEmpty {
-            if !shares.isEmpty, shares.allSatisfy(\.hasEnded), !mixHasEnded { endUnheard() }
+            if !shares.isEmpty, shares.allSatisfy(\.hasEnded), !mixHasEnded { endWithoutUsers() }
         } else if users.allSatisfy(\.hasEnded) {
-            mix.letEnd()
+            mix.endKeeper()
         }
         if mixHasEnded { endDelivery() }
     }
 
     private func mixEnded() {
         state.withLock { $0.mixHasEnded = true }
-        findOutLiveness(orAssume: false)
+        determineLiveness(orAssume: false)
         endDelivery()
     }
 
@@ -380,21 +390,21 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
             delivery.statistics.fields + [("late-samples", lateSamples.load(ordering: .relaxed))])
     }
 
-    override class var watchesMessages: Bool { true }
+    override class var observesChildMessages: Bool { true }
 
-    /// The mixer's pads say what they lost because it came too late.
+    /// Counts the late samples that the mixer's pads report in QoS messages.
     override func childPosted(_ message: Message) -> Bool {
         guard case .qualityOfService(_, _, let dropped) = message.kind, dropped != .max else { return true }
-        let news = reported.withLock { reported in
+        let increase = reported.withLock { reported in
             defer { reported[message.sourcePath] = dropped }
             return dropped &- min(dropped, reported[message.sourcePath] ?? 0)
         }
-        lateSamples.wrappingAdd(news, ordering: .relaxed)
+        lateSamples.wrappingAdd(increase, ordering: .relaxed)
         return true
     }
 }
 
 extension VirtualSpeakerElement: NodeTraits {
-    static var lackOfInput: String? { "there is nothing to hear" }
+    static var missingInputEffect: String? { "there is nothing to hear" }
     static var userPads: [UserPad] { [UserPad(prefix: "user_", requiresEscaping: false)] }
 }

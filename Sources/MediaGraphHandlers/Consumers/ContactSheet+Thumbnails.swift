@@ -8,11 +8,11 @@ struct Thumbnail {
     let pixels: [UInt8]
 }
 
-/// Makes upright thumbnails of frames of one format, size and orientation, with GStreamer's converter.
+/// Makes upright thumbnails of frames with one format, size and orientation, using GStreamer's converter.
 final class Scaler {
     let input: VideoInfo
     let orientation: VideoOrientation
-    /// Scaled, as it lies.
+    /// The format of the scaled picture before it is rotated upright.
     private let output: VideoInfo
     private let converter: VideoConverter
 
@@ -24,7 +24,7 @@ final class Scaler {
         guard let output = input.converted(to: .rgb24, size: size, squarePixels: true),
             let converter = VideoConverter(from: input, to: output, isSmooth: true)
         else {
-            throw .unsupported(.init("a thumbnail", expected: "video that can be scaled", actual: "\(input.caps)"))
+            throw .unsupported(.init("thumbnail", actual: "video of the format \(input.caps) can't be scaled"))
         }
         self.input = input
         self.orientation = orientation
@@ -32,7 +32,8 @@ final class Scaler {
         self.converter = converter
     }
 
-    /// The largest size of the upright picture with its aspect and square pixels.
+    /// Returns the largest size within `bounds` of the upright picture, with square pixels and the frame's aspect
+    /// ratio.
     static func size(
         of info: VideoInfo, _ orientation: VideoOrientation, within bounds: (width: Int, height: Int)
     ) -> (width: Int, height: Int) {
@@ -46,16 +47,16 @@ final class Scaler {
     }
 
     func thumbnail(of frame: borrowing VideoFrame) throws(MediaGraphError) -> Thumbnail {
-        guard let scaled = converter.convert(frame.mapped) else { throw .allocationFailed(.init("a thumbnail")) }
+        guard let scaled = converter.convert(frame.mapped) else { throw Self.outOfMemory }
         guard orientation != .upright else { return try thumbnail(scaled, output.width, output.height) }
         let turned: Buffer
         do {
-            // Without interlacing and aspect, which are nothing to a thumbnail.
+            // A thumbnail needs no interlacing and no pixel aspect ratio.
             guard let picture = VideoInfo(.rgb24, width: output.width, height: output.height) else {
-                throw MediaGraphError.allocationFailed(.init("a thumbnail"))
+                throw Self.outOfMemory
             }
             turned = try BufferFilter.turned(scaled, picture, by: orientation)
-        } catch { throw .unsupported(.init("a thumbnail that is turned", actual: "\(error)")) }
+        } catch { throw .unsupported(.init("thumbnail", actual: "can't be rotated: \(error)")) }
         let (width, height) = orientation.swapsSides ? (output.height, output.width) : (output.width, output.height)
         return try thumbnail(turned, width, height)
     }
@@ -76,12 +77,14 @@ final class Scaler {
                 return pixels
             }
         }
-        guard let pixels else { throw .allocationFailed(.init("a thumbnail")) }
+        guard let pixels else { throw Self.outOfMemory }
         return Thumbnail(width: width, height: height, pixels: pixels)
     }
+
+    private static var outOfMemory: MediaGraphError { .allocationFailed(.init("thumbnail", actual: "out of memory")) }
 }
 
-/// The sheet: cells in a grid on black, with a gap between them.
+/// The picture of a contact sheet: a grid of cells on a black background, with gaps between them.
 struct Sheet {
     private static let gap = 4
     private let cell: (width: Int, height: Int)
@@ -97,7 +100,7 @@ struct Sheet {
         pixels = [UInt8](repeating: 0, count: width * height * 3)
     }
 
-    /// In the middle of its cell.
+    /// Draws a thumbnail in the centre of its cell.
     mutating func paste(_ thumbnail: Thumbnail, column: Int, row: Int) {
         let left = Self.gap + column * (cell.width + Self.gap) + (cell.width - thumbnail.width) / 2
         let top = Self.gap + row * (cell.height + Self.gap) + (cell.height - thumbnail.height) / 2

@@ -1,21 +1,24 @@
 import GStreamer
 import MediaGraphCore
 
-/// One PNG of thumbnails, written at the end: `rawdatapipe handler=contactsheet options="location=sheet.png,columns=5"`.
+/// Writes a PNG file with thumbnails at the end of the stream:
+/// `rawdatapipe handler=contactsheet options="location=sheet.png,columns=5"`.
 ///
-/// With `every=N` the sheet shows frames 0, N, 2N … as far as it has room. By default the frames are spread evenly over the
-/// stream, however long it turns out to be: it keeps at most twice the sheet's thumbnails and drops every other one when
-/// there are more. Thumbnails are upright, scaled by GStreamer's converter to square pixels, and keep their aspect within a
-/// cell of the first frame's. A graph that is stopped early writes what it has; a stream without frames, nothing.
+/// With `every=N`, the sheet shows frames 0, N, 2N … until it is full. By default, the frames are spread evenly over
+/// the stream, whatever its length: the handler keeps at most twice the sheet's number of thumbnails, and drops every
+/// second one when there are more. Thumbnails are upright, have square pixels, and keep their aspect ratio within a
+/// cell, which has the aspect ratio of the first frame. A graph that is stopped early writes the thumbnails so far. A
+/// stream without frames writes no file.
 ///
-/// A missing encoder is `unsupported` at the start, a file that can't be written `invalidParameter`, with the first frame.
+/// Throws `unsupported` at the start if the encoder is missing, and `invalidParameter` at the first frame if the file
+/// can't be written.
 struct ContactSheet: VideoConsumer, NamedHandler {
     static let name = "contactsheet"
     static let summary = "One PNG of thumbnails, written at the end of the stream"
     static let options = [
         HandlerOption("location", example: "sheet.png", isOutput: true, "the PNG file"),
         HandlerOption("columns", default: "4", "thumbnails side by side, 1 to 32"),
-        HandlerOption("rows", default: "4", "lines of thumbnails at most, 1 to 32"),
+        HandlerOption("rows", default: "4", "maximum rows of thumbnails, 1 to 32"),
         HandlerOption("every", default: "0", "frames from one thumbnail to the next; 0 spreads them over the stream"),
         HandlerOption("width", default: "240", "width of a thumbnail in pixels, 16 to 1024"),
     ]
@@ -45,7 +48,7 @@ struct ContactSheet: VideoConsumer, NamedHandler {
     }
 
     mutating func receive(_ frame: borrowing VideoFrame) throws {
-        // Not at the end of a long stream.
+        // Report a file that can't be written now rather than at the end of a long stream.
         if frames == 0 { try ByteWriter.checkCanWrite(location, option: "option location of contactsheet") }
         defer { frames += 1 }
         switch selection.consider(frames) {
@@ -85,12 +88,12 @@ struct ContactSheet: VideoConsumer, NamedHandler {
     }
 }
 
-/// Which frames of a stream of unknown length are kept so that in the end some are evenly spread over all of it.
+/// Selects frames of a stream of unknown length so that they are evenly spread over the stream when it ends.
 struct FrameSelection {
     enum Decision: Equatable {
         case skip
         case take
-        /// Of the frames kept so far every second goes, the first stays; then this one is kept.
+        /// Drop every second of the kept frames, beginning with the second one, then keep this frame.
         case thinOutAndTake
     }
 
@@ -99,7 +102,9 @@ struct FrameSelection {
     private var step: Int
     private var kept = 0
 
-    /// `every` is 0 for an even spread.
+    /// - Parameters:
+    ///   - room: the number of frames that the sheet shows.
+    ///   - every: the distance between frames, or 0 to spread them evenly.
     init(room: Int, every: Int) {
         self.room = room
         isFixed = every > 0
@@ -111,7 +116,7 @@ struct FrameSelection {
         if isFixed {
             guard kept < room else { return .skip }
         } else if kept == 2 * room {
-            // An even number: this frame is one of those with twice the step.
+            // The number of kept frames is even, so the index of this frame is a multiple of twice the step.
             kept = room + 1
             step *= 2
             return .thinOutAndTake
@@ -120,7 +125,8 @@ struct FrameSelection {
         return .take
     }
 
-    /// Which of the `count` kept frames are shown: the first, the last and those evenly between.
+    /// Returns the indices of the frames to show, of `count` kept ones: the first, the last, and evenly spaced ones
+    /// between.
     func final(_ count: Int) -> [Int] {
         guard count > room else { return Array(0..<count) }
         guard room > 1 else { return [0] }

@@ -1,8 +1,8 @@
 import GStreamer
 import MediaGraphCore
 
-/// Counts frames and does nothing else: `rawdatapipe handler=count`. The node's `stats` tell the number. Takes every
-/// `buffer-type`.
+/// Counts frames and does nothing else: `rawdatapipe handler=count`. The node's `stats` contain the number. Accepts
+/// every `buffer-type`.
 struct Count: VideoConsumer, NamedHandler {
     static let name = "count"
     static let summary = "Counts frames and does nothing else"

@@ -1,15 +1,15 @@
 import GStreamer
 import MediaGraphCore
 
-/// Writes the MD5 of each frame: `rawdatapipe handler=framemd5 options="location=frames.md5"`.
+/// Writes the MD5 hash of each frame: `rawdatapipe handler=framemd5 options="location=frames.md5"`.
 ///
-/// The file is what `ffmpeg -fflags +bitexact -f framemd5` writes of the same frames as raw video (version 2 of the
-/// format), so the two can be compared byte for byte. Frames are hashed packed, without padding, in the pipe's format and
-/// before rotation.
+/// The file is the same, byte for byte, as `ffmpeg -fflags +bitexact -f framemd5` writes for the same frames as raw
+/// video (version 2 of the format). Frames are hashed packed, without padding, in the pipe's format and before
+/// rotation.
 ///
-/// One unit of time is one frame at the rate in the first frame's caps; a nanosecond, where the rate is variable. Times are
-/// running times. Each line is written as its frame comes. A file that can't be written is `invalidParameter` at the start,
-/// a write that fails later `processingFailed`.
+/// The unit of time is one frame at the rate in the first frame's caps, or a nanosecond if the rate is variable. Times
+/// are running times. Each line is written when its frame arrives. Throws `invalidParameter` at the start if the file
+/// can't be written, and `processingFailed` if a later write fails.
 struct FrameMD5: VideoConsumer, NamedHandler {
     static let name = "framemd5"
     static let summary = "Writes the MD5 of each frame, as FFmpeg's framemd5 does"
@@ -20,12 +20,13 @@ struct FrameMD5: VideoConsumer, NamedHandler {
 
     private let file: ByteWriter
     private let checksum = Checksum(.md5)
-    /// The rate of the first frame; `nil` before that, 0/1 where it is variable.
+    /// The rate of the first frame, 0/1 if it is variable; `nil` before the first frame.
     private var rate: Fraction?
     private var next = 0
 
     init(options: HandlerOptions) throws {
-        // No capacity: whoever reads along, or loses the process, has every line so far.
+        // Without a buffer, each line is in the file at once, for readers of the growing file and if the process
+        // crashes.
         file = try ByteWriter(
             path: options.string("location", default: "-"), option: "option location of framemd5", capacity: 0)
     }

@@ -1,11 +1,11 @@
 import GStreamer
 import MediaGraphCore
 
-/// Writes packed frames without a header, one behind the other, as the SDKs dump them:
+/// Writes packed frames without a header, one after the other, as the SDKs dump them:
 /// `rawdatapipe handler=raw options=location=dump.yuv`.
 ///
-/// In the pipe's `format` and `resolution`, rows without padding; `videosource handler=raw` plays such a file. A change of
-/// size or format midway is refused, since nothing in the file could say so.
+/// Frames have the pipe's `format` and `resolution`, and rows without padding. `videosource handler=raw` plays such a
+/// file. Throws `unsupported` if the size or format changes, because the file can't represent the change.
 struct RawVideoWriter: VideoConsumer, NamedHandler {
     static let name = "raw"
     static let summary = "Writes packed frames without a header, as the SDKs dump them"

@@ -1,23 +1,25 @@
 import GStreamer
 import MediaGraphCore
 
-/// Saves every Nth frame as PNG: `rawdatapipe handler=snapshot options="location=shot-%05d.png,every=30"`.
+/// Saves every Nth frame as a PNG file: `rawdatapipe handler=snapshot options="location=shot-%05d.png,every=30"`.
 ///
-/// Snapshots are numbered from 0; `%d` or `%0Nd` in the name stands for the number. A name without it is refused unless
-/// `limit=1`: each picture would overwrite the one before. Pictures are upright, unless `upright=false` leaves the pixels as
-/// they lie. Pixels that aren't square stay so (with a `resolution` the pipe makes them square). Alpha is kept.
+/// Snapshots are numbered from 0; `%d` or `%0Nd` in the name stands for the number. A name without a number is refused
+/// unless `limit=1`, because each picture would overwrite the previous one. Pictures are upright; with `upright=false`,
+/// the pixels stay as they are stored. Pixels that aren't square stay so (with a `resolution`, the pipe makes them
+/// square). Alpha is kept.
 ///
-/// Encoding takes some 50 ms at 720p: a live stream drops frames meanwhile (`backpressure`), any other waits.
-/// A missing encoder is `unsupported` at the start, a file that can't be written `invalidParameter`.
+/// Encoding takes about 50 ms at 720p. Meanwhile, a live stream drops frames (see `backpressure`), and any other stream
+/// waits. Throws `unsupported` at the start if the encoder is missing, and `invalidParameter` if a file can't be
+/// written.
 struct Snapshot: VideoConsumer, NamedHandler {
     static let name = "snapshot"
     static let summary = "Saves every Nth frame as PNG"
     static let options = [
         HandlerOption(
             "location", example: "shot-%03d.png", isOutput: true, "the files' name, with %d or %0Nd for the number"),
-        HandlerOption("every", default: "30", "frames from one snapshot to the next; the first frame is one"),
-        HandlerOption("limit", default: "0", "how many at most; 0 any number"),
-        HandlerOption("upright", default: "true", "turn and flip pictures as their rotation and tag say"),
+        HandlerOption("every", default: "30", "frames from one snapshot to the next, beginning with the first frame"),
+        HandlerOption("limit", default: "0", "maximum number of snapshots; 0 for no limit"),
+        HandlerOption("upright", default: "true", "turn and flip pictures by their rotation and orientation tag"),
     ]
 
     private let location: FileNamePattern
@@ -40,7 +42,7 @@ struct Snapshot: VideoConsumer, NamedHandler {
             throw MediaGraphError.invalidParameter(
                 .init(
                     "option location of snapshot",
-                    expected: "a name with %d or %0Nd, so that no picture overwrites the one before (or limit=1)",
+                    expected: "a name with %d or %0Nd, so that no picture overwrites the previous one (or limit=1)",
                     actual: "\"\(name)\""))
         }
         try MediaGraphError.checkPNGEncoder()

@@ -3,15 +3,16 @@ import MediaGraphCore
 
 /// Writes a YUV4MPEG2 file: `rawdatapipe handler=y4m options="location=out.y4m"`.
 ///
-/// I420, or with `format=I422` 4:2:2, as it comes: the header says where chroma lies (`C420jpeg`, `C420mpeg2`,
-/// `C420paldv`), the pixel aspect and the range. A stream of variable rate gets `F0:0`. What can't be said in one header is
-/// refused: interlaced video, and a change of size, aspect or range midway, are `unsupported` errors. A file that can't be
-/// written is `invalidParameter` at the start, a write that fails later `processingFailed`.
+/// Frames are I420, or 4:2:2 with `format=I422`. The header contains the chroma position (`C420jpeg`, `C420mpeg2`,
+/// `C420paldv`), the pixel aspect ratio and the range. For a stream of variable rate it contains `F0:0`. Throws
+/// `unsupported` for video that one header can't describe: interlaced video, and changes of size, aspect ratio or
+/// range. Throws `invalidParameter` at the start if the file can't be written, and `processingFailed` if a later write
+/// fails.
 ///
-/// The header has one rate, so the file keeps to it: where frames are missing the one before is repeated, and where there are
-/// too many some are left out. How many is told at the end.
+/// The file has one constant rate, that of the header: the previous frame is repeated where frames are missing, and
+/// surplus frames are dropped. A warning at the end gives their numbers.
 ///
-/// The file is complete at the end of the stream, and whenever the graph stops.
+/// The file is complete when the stream ends or the graph stops.
 struct Y4MWriter: VideoConsumer, NamedHandler {
     static let name = "y4m"
     static let summary = "Writes a YUV4MPEG2 file"
@@ -23,7 +24,7 @@ struct Y4MWriter: VideoConsumer, NamedHandler {
     private let file: ByteWriter
     private var header: Y4MHeader?
     private var pace = ConstantRate(Fraction(0, 1))
-    /// The last frame in the file, on its own buffer.
+    /// The last frame in the file; the handler holds its buffer.
     private var last: OwnedVideoFrame?
 
     init(options: HandlerOptions) throws {
@@ -33,18 +34,22 @@ struct Y4MWriter: VideoConsumer, NamedHandler {
     mutating func receive(_ frame: borrowing VideoFrame) throws {
         var current = Y4MHeader(frame)
         if let header {
-            // The rate may change: the file goes on at the first one, as it must.
+            // The rate may change. The file keeps the first one, since it has one header.
             current.rate = header.rate
             guard current == header else {
                 throw MediaGraphError.unsupported(
-                    .init(file.name, expected: "frames as its header says, \(header.text)", actual: current.text))
+                    .init(
+                        file.name,
+                        actual:
+                            "the frames change from \(header.text) to \(current.text), but the file has one header; "
+                            + "put videoconvert ! videoscale and a caps filter before the pipe"))
             }
         } else {
             guard !frame.info.isInterlaced else {
                 throw MediaGraphError.unsupported(
                     .init(
-                        file.name, expected: "progressive video (put deinterlace before the pipe)",
-                        actual: "interlaced"))
+                        file.name,
+                        actual: "handler=y4m doesn't write interlaced video; put deinterlace before the pipe"))
             }
             try file.write(current.text + "\n")
             header = current
@@ -52,7 +57,7 @@ struct Y4MWriter: VideoConsumer, NamedHandler {
         }
         let step = pace.next(at: frame.runningTime)
         for _ in 0..<step.repeats {
-            // At its pool's limit the frame before couldn't be kept.
+            // `last` is nil if its buffer couldn't be held because of its pool's limit.
             if let last { try last.withFrame { try write($0) } } else { try write(frame) }
         }
         guard step.isWritten else { return }

@@ -2,46 +2,45 @@ import Glibc
 import MediaGraphCore
 import Synchronization
 
-/// Tells a reader that waits to give up; it can be set from any thread, and taken back.
+/// A flag that makes a waiting reader return. It can be set and cleared on any thread.
 final class Interruption: Sendable {
     private let flag = Atomic<Bool>(false)
     var isSet: Bool { flag.load(ordering: .acquiring) }
     func set(_ on: Bool) { flag.store(on, ordering: .releasing) }
 }
 
-/// Reads a file, a named pipe or standard input (`-`) from front to back, in a way that can be stopped.
+/// Reads a file, a named pipe or standard input (`-`) from beginning to end, and can be interrupted.
 ///
-/// Belongs to one thread at a time. Every wait ends within 100 ms of `interruption` being set; what was read so far stays
-/// read, and the next call goes on there.
+/// Use it on one thread at a time. Every wait ends within 100 ms after `interruption` is set. The bytes read until then
+/// aren't lost: the next call continues after them.
 struct ByteReader: ~Copyable {
     enum Outcome: Equatable {
-        /// All that was asked for is there.
+        /// All requested bytes have been read.
         case complete
-        /// The file ended first.
+        /// The file has ended before the requested bytes.
         case end
         case interrupted
     }
 
-    /// As messages name it: the path, or "standard input".
+    /// The name for messages: the path, or "standard input".
     let name: String
-    /// A file on disk: it can be read again from the start.
+    /// Whether this is a file on disk, which can be read again from the start.
     let isRegularFile: Bool
     private let descriptor: Int32
     private let interruption: Interruption
     private var buffer = [UInt8](repeating: 0, count: 64 * 1024)
     private var unread = 0..<0
 
-    /// Opens it. A named pipe is opened whether or not somebody writes to it.
+    /// Opens the file. Opening a named pipe doesn't wait for a writer.
     init(path: String, option: String, interruption: Interruption) throws(MediaGraphError) {
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         var status = stat()
         guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
-            throw .invalidParameter(
-                .init(option, expected: "a file that can be read", actual: "\(path) (\(SystemError.latest))"))
+            throw .invalidParameter(.init(option, actual: "can't read \(path): \(SystemError.latest)"))
         }
         guard status.st_mode & S_IFMT != S_IFDIR else {
             if path != "-" { close(descriptor) }
-            throw .invalidParameter(.init(option, expected: "a file that can be read", actual: "\(path) (a directory)"))
+            throw .invalidParameter(.init(option, actual: "can't read \(path): it is a directory"))
         }
         name = path == "-" ? "standard input" : path
         isRegularFile = status.st_mode & S_IFMT == S_IFREG
@@ -51,7 +50,8 @@ struct ByteReader: ~Copyable {
 
     deinit { if descriptor > STDERR_FILENO { close(descriptor) } }
 
-    /// Reads one line into `line`, without its end; call again after an interruption to go on with it.
+    /// Reads one line of at most `limit` bytes into `line`, without its line break. After an interruption, call again
+    /// to continue the line.
     mutating func readLine(into line: inout [UInt8], limit: Int) throws(MediaGraphError) -> Outcome {
         while line.count < limit {
             if unread.isEmpty {
@@ -66,7 +66,7 @@ struct ByteReader: ~Copyable {
         return .complete
     }
 
-    /// Fills `bytes` from `filled` on, which it moves; call again after an interruption to go on.
+    /// Fills `bytes` from the offset `filled` on, and advances `filled`. After an interruption, call again to continue.
     mutating func read(into bytes: inout [UInt8], filled: inout Int) throws(MediaGraphError) -> Outcome {
         while filled < bytes.count {
             guard unread.isEmpty else {
@@ -89,7 +89,7 @@ struct ByteReader: ~Copyable {
         return .complete
     }
 
-    /// Goes back to `offset`; only in a regular file.
+    /// Continues reading at `offset`, in bytes; only for a regular file.
     mutating func rewind(to offset: Int) throws(MediaGraphError) {
         guard lseek(descriptor, off_t(offset), SEEK_SET) >= 0 else { throw failure }
         unread = 0..<0
@@ -105,7 +105,7 @@ struct ByteReader: ~Copyable {
         }
     }
 
-    /// False when interrupted. A file on disk is always ready.
+    /// Waits until there is data. Returns `false` if interrupted. A file on disk is always ready.
     private func waitForData() throws(MediaGraphError) -> Bool {
         while !interruption.isSet {
             var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -116,7 +116,7 @@ struct ByteReader: ~Copyable {
         return false
     }
 
-    /// `nil` when the call is to be made again.
+    /// Returns the result of a read; `nil` if the call must be repeated.
     private func checked(_ count: Int) throws(MediaGraphError) -> Int? {
         if count >= 0 { return count }
         guard errno == EINTR || errno == EAGAIN else { throw failure }
@@ -126,7 +126,7 @@ struct ByteReader: ~Copyable {
     private var failure: MediaGraphError { .processingFailed(.init(name, actual: "\(SystemError.latest)")) }
 }
 
-/// What the C library said about its last failure.
+/// The error of the last C library call that failed.
 package struct SystemError: CustomStringConvertible {
     let code: Int32
 

@@ -1,22 +1,26 @@
 import Glibc
 import MediaGraphCore
 
-/// Writes a file or standard output (`-`) from front to back. Belongs to one thread at a time.
+/// Writes a file or standard output (`-`) from beginning to end. Use it on one thread at a time.
 ///
-/// A file that is there stays as it was, and one that isn't isn't made, until the first byte is written: a run may end before that.
-/// The file is closed when the writer is freed. What a failed write left behind isn't tried again.
+/// The file is created, or an existing one emptied, only when the first byte is written, since a run may end before.
+/// The file is closed when the writer is freed. Bytes that couldn't be written aren't written again.
 final class ByteWriter {
-    /// As messages name it: the path, or "standard output".
+    /// The name for messages: the path, or "standard output".
     let name: String
     private let path: String
     private let option: String
-    /// `nil` for a file that isn't there yet.
+    /// The file's descriptor; `nil` while the file doesn't exist.
     private var descriptor: Int32?
     private var hasBegun = false
     private var pending: [UInt8] = []
     private let capacity: Int
 
-    /// Throws when the file can't be written. `capacity` bytes are collected before they are written.
+    /// Throws `invalidParameter` if the file can't be written.
+    ///
+    /// - Parameters:
+    ///   - option: the subject of error messages, such as "option location of y4m".
+    ///   - capacity: the number of bytes that are collected before they are written.
     init(path: String, option: String, capacity: Int = 256 * 1024) throws(MediaGraphError) {
         name = path == "-" ? "standard output" : path
         (self.path, self.option) = (path, option)
@@ -31,9 +35,9 @@ final class ByteWriter {
         pending.reserveCapacity(capacity)
     }
 
-    /// Whether `init` would be able to make the file by now; nothing is made.
+    /// Throws `invalidParameter` if the file can't be created or written. Doesn't create it.
     static func checkCanWrite(_ path: String, option: String) throws(MediaGraphError) {
-        // A link may lead to a file that isn't there yet.
+        // The target of a symbolic link may not exist yet.
         let target = FileName.resolved(path)
         let folder = target.lastIndex(of: "/").map { target[...$0] } ?? "/"
         guard access(access(target, F_OK) == 0 ? target : String(folder), W_OK) == 0 else {
@@ -41,10 +45,9 @@ final class ByteWriter {
         }
     }
 
-    /// Right after the system call that failed.
+    /// Returns the error for the last system call. Call this directly after the failed call.
     private static func cannotWrite(_ path: String, _ option: String) -> MediaGraphError {
-        .invalidParameter(
-            .init(option, expected: "a file that can be written", actual: "\(path) (\(SystemError.latest))"))
+        .invalidParameter(.init(option, actual: "can't write \(path): \(SystemError.latest)"))
     }
 
     /// Writes a whole file at once.
@@ -54,7 +57,7 @@ final class ByteWriter {
     }
 
     deinit {
-        // Whoever cares for errors has called `flush`.
+        // Errors are ignored here. `flush` reports them.
         if !pending.isEmpty, let descriptor = try? begin() { _ = Self.writeAll(descriptor, pending.span) }
         if let descriptor, descriptor > STDERR_FILENO { close(descriptor) }
     }
@@ -73,18 +76,18 @@ final class ByteWriter {
         }
     }
 
-    /// Hands everything to the system.
+    /// Writes the collected bytes to the file.
     func flush() throws(MediaGraphError) {
         defer { pending.removeAll(keepingCapacity: true) }
         guard !pending.isEmpty else { return }
         guard Self.writeAll(try begin(), pending.span) else { throw failure }
     }
 
-    /// Makes the file, or empties the one that is there, before the first byte.
+    /// Creates the file, or empties the existing one, before the first byte is written.
     private func begin() throws(MediaGraphError) -> Int32 {
         if hasBegun, let descriptor { return descriptor }
         if let descriptor {
-            // What isn't a regular file can't be emptied, and needn't be.
+            // Only a regular file can be emptied.
             var status = stat()
             if path != "-", fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG {
                 guard ftruncate(descriptor, 0) == 0 else { throw failure }
@@ -106,7 +109,7 @@ final class ByteWriter {
                 if count >= 0 {
                     rest = rest.dropFirst(count)
                 } else if errno == EAGAIN {
-                    // A terminal or pipe that somebody else made non-blocking.
+                    // Another process has made the terminal or pipe non-blocking.
                     var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                     _ = poll(&request, 1, 100)
                 } else if errno != EINTR {

@@ -1,32 +1,37 @@
 import GStreamer
 
-/// Which frames of a stream a file of constant rate has, by their times: one is repeated where some are missing, and left
-/// out where there are too many.
+/// Selects the frames for a file of constant rate by their times: repeats frames where some are missing, and drops
+/// surplus ones.
 ///
-/// Up to three quarters of a frame's time are taken for jitter. A jump back by more than a second begins anew, and so does a
-/// gap of more than ten seconds: to fill it would take one call very long, and a disk.
+/// Deviations of up to three quarters of a frame's duration count as jitter. A jump back by more than a second, or a
+/// gap of more than ten seconds, begins a new time line: to fill a long gap, one call would take very long and might
+/// fill the disk.
 struct ConstantRate {
     let rate: Fraction
-    /// The file's first moment, in nanoseconds of running time.
+    /// The running time of the file's beginning, in nanoseconds.
     private var begin: Double?
-    /// Frames in the file so far.
+    /// The number of frames in the file, including repeated ones.
     private(set) var count = 0
+    /// The number of repeated frames.
     private(set) var repeated = 0
+    /// The number of dropped frames.
     private(set) var leftOut = 0
-    /// Seconds of long gaps, which aren't filled.
+    /// The total length of gaps that were too long to fill, in seconds.
     private(set) var skipped = 0.0
+    /// The longest gap that is filled, in seconds.
     private static let longestGap = 10.0
 
     init(_ rate: Fraction) { self.rate = rate }
 
-    /// What is to be done with a frame.
+    /// The action for a frame.
     struct Step: Equatable {
-        /// How often the one before it is to be written once more.
+        /// How many times to repeat the previous frame first.
         var repeats: Int
+        /// Whether to write the frame.
         var isWritten: Bool
     }
 
-    /// A frame of that running time comes.
+    /// Returns the action for the next frame, which has this running time.
     mutating func next(at time: ClockTime?) -> Step {
         guard let time, rate.numerator > 0 else {
             count += 1
@@ -44,7 +49,7 @@ struct ConstantRate {
             leftOut += 1
             return Step(repeats: 0, isWritten: false)
         }
-        // Where the first frame is there is none to repeat.
+        // There is no frame to repeat before the first one.
         let repeats = count == 0 ? 0 : max(0, Int(early + 0.25))
         repeated += repeats
         count += repeats + 1

@@ -1,14 +1,16 @@
 import MediaGraphCore
 
-/// A file's name with one number in it, written `%d` or, padded with zeros to N digits, `%0Nd`; `%%` is a percent sign.
+/// A file name with one placeholder for a number: `%d`, or `%0Nd` for a number padded with zeros to N digits. `%%`
+/// stands for a percent sign.
 ///
-/// Read by hand: a text from a description is never passed to printf.
+/// Doesn't use printf, since a text from a description must never be a format string.
 struct FileNamePattern: Equatable, Sendable {
     private let prefix: String
     private let digits: Int?
     private let suffix: String
 
-    /// Throws for any other conversion, and for more than one. Without one every number gives the same name.
+    /// Throws `invalidParameter` for any other placeholder, and for more than one. Without a placeholder, all numbers
+    /// give the same name.
     init(_ pattern: String, option: String) throws(MediaGraphError) {
         let wrong = MediaGraphError.invalidParameter(
             .init(option, expected: "a name with one %d or %0Nd (N from 1 to 9) in it", actual: "\"\(pattern)\""))
@@ -41,9 +43,10 @@ struct FileNamePattern: Equatable, Sendable {
         self.digits = digits
     }
 
-    /// Whether each number gives a name of its own.
+    /// Whether each number gives a different name.
     var isNumbered: Bool { digits != nil }
 
+    /// Returns the file name for a number.
     func name(_ number: Int) -> String {
         guard let digits else { return prefix }
         let text = String(number)
@@ -51,11 +54,11 @@ struct FileNamePattern: Equatable, Sendable {
     }
 }
 
-/// Files of pictures, which are written as PNG.
+/// Checks the names of picture files, which are written as PNG.
 enum PictureFile {
     private static let otherTypes = ["jpg", "jpeg", "webp", "gif", "bmp", "tif", "tiff"]
 
-    /// Refuses a name that promises another kind of file.
+    /// Throws `invalidParameter` if the name has the extension of another picture format.
     static func check(_ name: String, option: String) throws(MediaGraphError) {
         guard let dot = name.lastIndex(of: ".") else { return }
         let type = name[name.index(after: dot)...].lowercased()

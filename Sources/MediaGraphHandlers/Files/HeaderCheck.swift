@@ -1,16 +1,17 @@
 import GStreamer
 import MediaGraphCore
 
-/// Refuses files that have a header where packed media is expected, which has none.
+/// Refuses files with a header in place of packed media without a header.
 enum HeaderCheck {
-    /// Those that begin with four bytes or more that packed media doesn't have by chance.
+    /// The media types whose files begin with at least four bytes that packed media wouldn't have by chance.
     private static let types: Set = [
         "application/ogg", "application/x-id3", "application/x-yuv4mpeg", "audio/ogg", "audio/x-aiff", "audio/x-au",
         "audio/x-flac", "audio/x-m4a", "audio/x-matroska", "audio/x-wav", "image/png", "video/ogg", "video/quicktime",
         "video/webm", "video/x-flv", "video/x-matroska", "video/x-msvideo",
     ]
 
-    /// The handler `raw` would play the header, and what is compressed, as pictures or sound. `start` is what the file begins with.
+    /// Throws `unsupported` if the file has a header. Otherwise, the handler `raw` would play the header and compressed
+    /// data as pictures or sound. `start` is the beginning of the file.
     static func refuseHeader(of start: ArraySlice<UInt8>, in file: String) throws(MediaGraphError) {
         guard let type = start.likelyMediaType, types.contains(type) else { return }
         let remedy =

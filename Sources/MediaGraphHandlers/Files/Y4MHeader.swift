@@ -1,7 +1,7 @@
 import GStreamer
 import MediaGraphCore
 
-/// The first line of a YUV4MPEG2 stream: size, rate, pixel aspect, chroma and range. Progressive only.
+/// The first line of a YUV4MPEG2 stream: size, rate, pixel aspect ratio, chroma and range. Progressive video only.
 struct Y4MHeader: Equatable, Sendable {
     enum Chroma: String, Sendable, CaseIterable {
         case c420 = "420"
@@ -15,22 +15,22 @@ struct Y4MHeader: Equatable, Sendable {
 
     var width: Int
     var height: Int
-    /// 0/1 where the header doesn't say (`F0:0`).
+    /// The rate in frames per second; 0/1 if unknown (`F0:0`).
     var rate: Fraction
-    /// 1/1 where the header doesn't say (`A0:0`).
+    /// The pixel aspect ratio; 1/1 if unknown (`A0:0`).
     var pixelAspectRatio = Fraction(1, 1)
     var chroma = Chroma.c420jpeg
-    /// Limited where the header doesn't say.
+    /// The range; limited if the header contains none.
     var range = Colorimetry.Range.limited
 
     static let magic = "YUV4MPEG2"
-    /// Longer first lines are no YUV4MPEG2.
+    /// The longest first line in bytes. A file with a longer one isn't YUV4MPEG2.
     static let lengthLimit = 1024
 
     var format: FrameFormat { FrameFormat(chroma.format, range: range) }
     var frameLength: Int { chroma.format.packedLength(width: width, height: height) }
 
-    /// The line as it is written, without its end.
+    /// The line as written, without its line break.
     var text: String {
         let (rate, aspect) = (rate, pixelAspectRatio)
         let frames = rate.numerator > 0 ? "\(rate.numerator):\(rate.denominator)" : "0:0"
@@ -42,11 +42,11 @@ struct Y4MHeader: Equatable, Sendable {
 }
 
 extension Y4MHeader {
-    /// Reads the line; `name` is the file's, for errors.
+    /// Parses the line. Throws `unsupported` for files that can't be played; `name` is the file's name for the error.
     init(parsing line: String, name: String) throws(MediaGraphError) {
         let fields = line.split(separator: " ")
         guard fields.first == Self.magic[...] else {
-            throw .unsupported(.init(name, expected: "a YUV4MPEG2 file", actual: "something else"))
+            throw .unsupported(.init(name, actual: "isn't a YUV4MPEG2 file"))
         }
         var size: (width: Int?, height: Int?)
         self.init(width: 0, height: 0, rate: Fraction(0, 1))
@@ -75,7 +75,7 @@ extension Y4MHeader {
                 chroma = known
             case "X" where value == "COLORRANGE=FULL": range = .full
             case "X" where value == "COLORRANGE=LIMITED": range = .limited
-            // Comments and what later versions may add.
+            // Ignore comments, and fields that later versions may add.
             default: break
             }
         }
@@ -86,7 +86,7 @@ extension Y4MHeader {
         (self.width, self.height) = (width, height)
     }
 
-    /// `nil` for 0:0, which means unknown.
+    /// Returns the ratio of a field; `nil` for 0:0, which means unknown.
     private static func ratio(
         _ value: Substring, _ field: Substring, _ name: String
     ) throws(MediaGraphError) -> Fraction? {

@@ -1,12 +1,12 @@
 import MediaGraphCore
 
-/// The frames of a YUV4MPEG2 stream, one after the other. An interrupted call goes on where it was when it is made again.
+/// Reads the frames of a YUV4MPEG2 stream one by one. After an interruption, repeat the call to continue.
 struct Y4MReader: ~Copyable {
     private enum Stage {
         case header
         case frameLine
         case frameBytes
-        /// In `frame`, not sent yet.
+        /// The frame is in `frame` and hasn't been sent.
         case loaded
     }
 
@@ -22,7 +22,7 @@ struct Y4MReader: ~Copyable {
 
     init(_ bytes: consuming ByteReader) { self.bytes = bytes }
 
-    /// The stream's header; `nil` when interrupted before it was there.
+    /// Returns the stream's header, which the first call reads; `nil` if interrupted.
     mutating func header() throws(MediaGraphError) -> Y4MHeader? {
         if let parsed { return parsed }
         switch try bytes.readLine(into: &line, limit: Y4MHeader.lengthLimit) {
@@ -30,8 +30,8 @@ struct Y4MReader: ~Copyable {
         case .end:
             throw .unsupported(
                 .init(
-                    bytes.name, expected: "a YUV4MPEG2 file",
-                    actual: line.isEmpty ? "an empty one" : "one that ends within its header"))
+                    bytes.name,
+                    actual: line.isEmpty ? "is empty, not a YUV4MPEG2 file" : "ends within its YUV4MPEG2 header"))
         case .complete: break
         }
         let header = try Y4MHeader(parsing: String(decoding: line, as: UTF8.self), name: bytes.name)
@@ -55,7 +55,7 @@ struct Y4MReader: ~Copyable {
             if outcome == .interrupted || outcome == .end && line.isEmpty { return outcome }
             guard outcome == .complete, line.starts(with: "FRAME".utf8) else {
                 throw .processingFailed(
-                    .init(bytes.name, expected: "FRAME before frame \(index)", actual: "something else"))
+                    .init(bytes.name, actual: "frame \(index) doesn't begin with FRAME; the file is damaged"))
             }
             line.removeAll(keepingCapacity: true)
             stage = .frameBytes
@@ -65,14 +65,14 @@ struct Y4MReader: ~Copyable {
             case .interrupted: return .interrupted
             case .end:
                 throw .processingFailed(
-                    .init(bytes.name, expected: "\(frame.count) bytes for frame \(index)", actual: "\(filled)"))
+                    .init(bytes.name, actual: "ends within frame \(index), after \(filled) of \(frame.count) bytes"))
             case .complete: stage = .loaded
             }
         }
         return .complete
     }
 
-    /// The loaded frame has been sent.
+    /// Continues with the next frame after the loaded one has been sent.
     mutating func nextFrame() {
         index += 1
         filled = 0

@@ -2,16 +2,17 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// Plays 16-bit little-endian PCM without a header: `… | mediagraph run "virtualmic handler=raw options=location=-,rate=16000 ! …"`.
+/// Plays 16-bit little-endian PCM without a header:
+/// `… | mediagraph run "virtualmic handler=raw options=location=-,rate=16000 ! …"`.
 ///
-/// A sample that is cut off at the end is left out, with a warning.
+/// An incomplete sample at the end isn't sent, and causes a warning.
 final class RawAudioSource: VirtualMic, NamedHandler {
     static let name = "raw"
     static let summary = "Plays 16-bit little-endian PCM without a header"
     static let options = [
         HandlerOption("location", example: "sound.pcm", isInput: true, "the file, or - for standard input"),
         HandlerOption("rate", default: "48000", "samples per second"),
-        HandlerOption("channels", default: "1", "1, or 2 interleaved where the node has stereo=true"),
+        HandlerOption("channels", default: "1", "1, or 2 (interleaved) if the node has stereo=true"),
     ]
 
     private struct Input: ~Copyable {
@@ -21,7 +22,7 @@ final class RawAudioSource: VirtualMic, NamedHandler {
         var hasSent = false
     }
 
-    private let format: PumpedAudio
+    private let format: AudioBlockFormat
     private let input: Mutex<Input>
     private let interruption = Interruption()
     private let sender = Mutex<AudioSender?>(nil)
@@ -29,11 +30,11 @@ final class RawAudioSource: VirtualMic, NamedHandler {
 
     static func validate(_ options: HandlerOptions) throws {
         _ = try options.string("location")
-        _ = try PumpedAudio(options)
+        _ = try AudioBlockFormat(options)
     }
 
     init(options: HandlerOptions) throws {
-        let format = try PumpedAudio(options)
+        let format = try AudioBlockFormat(options)
         let reader = try ByteReader(
             path: try options.string("location"), option: "option location of raw", interruption: interruption)
         self.format = format
@@ -46,12 +47,12 @@ final class RawAudioSource: VirtualMic, NamedHandler {
     func micStartSend() {
         guard let sender = sender.withLock({ $0 }) else { return }
         interruption.set(false)
-        pump.start(sender, rate: { PumpedAudio.blocksPerSecond }) { [self] (_, _) throws(MediaGraphError) in
+        pump.start(sender, rate: { AudioBlockFormat.blocksPerSecond }) { [self] (_, _) throws(MediaGraphError) in
             try input.withLock { (input) throws(MediaGraphError) in try send(&input, sender) }
         }
     }
 
-    /// The next block, which stays in the input until it is sent.
+    /// Reads and sends the next block, which stays in `input` until it has been sent.
     private func send(_ input: inout Input, _ sender: AudioSender) throws(MediaGraphError) -> FramePump.Step {
         guard try input.reader.read(into: &input.block, filled: &input.filled) != .interrupted else {
             return .interrupted
@@ -62,7 +63,7 @@ final class RawAudioSource: VirtualMic, NamedHandler {
         let length = input.filled - input.filled % format.bytesPerFrame
         if length < input.filled { sender.warn("\(input.reader.name) ends in the middle of a sample") }
         guard length > 0 else {
-            guard input.hasSent else { throw PumpedAudio.nothing(in: input.reader.name) }
+            guard input.hasSent else { throw AudioBlockFormat.nothing(in: input.reader.name) }
             return .end
         }
         try input.block.span.withUnsafeBytes { (bytes) throws(MediaGraphError) in

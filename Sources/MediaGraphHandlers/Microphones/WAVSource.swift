@@ -5,16 +5,16 @@ import Synchronization
 
 /// Plays a WAV file: `virtualmic handler=wav options="location=speech.wav"`.
 ///
-/// GStreamer's own parser, decoders and converters read it, in a pipeline of its own: any sample format that they know, A-law
-/// and the like among them, mixed to mono where the node has `stereo=false`, at the file's rate where that may be sent and else
-/// the nearest. A file that is cut off is played as far as it goes, with a warning.
+/// A separate pipeline of GStreamer's parser, decoders and converters reads the file, so any sample format that they
+/// know is supported, including A-law. The sound is mixed to mono if the node has `stereo=false`, and has the file's
+/// sample rate or the nearest supported one. A truncated file is played up to its end, with a warning.
 final class WAVSource: VirtualMic, NamedHandler {
     static let name = "wav"
-    static let summary = "Plays a WAV file, mixed to mono where stereo=false, at the nearest rate that may be sent"
+    static let summary = "Plays a WAV file, mixed to mono if stereo=false, at the nearest supported sample rate"
     static let options = [HandlerOption("location", example: "speech.wav", isInput: true, "the file")]
 
     private let path: String
-    private let isCutOff: Bool
+    private let isTruncated: Bool
     private let interruption = Interruption()
     private let file = Mutex<WAVFile?>(nil)
     private let sender = Mutex<AudioSender?>(nil)
@@ -27,14 +27,15 @@ final class WAVSource: VirtualMic, NamedHandler {
         var reader = try ByteReader(path: path, option: "option location of wav", interruption: interruption)
         guard reader.isRegularFile else {
             throw MediaGraphError.invalidParameter(
-                .init("option location of wav", expected: "a file on disk", actual: path))
+                .init("option location of wav", actual: "must be a file on disk; \(reader.name) is a pipe or a device"))
         }
-        isCutOff = try Self.isCutOff(&reader, path)
+        isTruncated = try Self.isTruncated(&reader, path)
     }
 
-    /// The parser plays what there is and says nothing; that it should be more stands at the front (RIFF's size). A
-    /// program that writes to a pipe doesn't know it: what sox, arecord and FFmpeg write then means nothing.
-    private static func isCutOff(_ reader: inout ByteReader, _ path: String) throws(MediaGraphError) -> Bool {
+    /// Returns whether the file is shorter than the size in its RIFF header. GStreamer's parser plays a truncated file
+    /// without a warning. When sox, arecord and FFmpeg write to a pipe, they don't know the size; the values of
+    /// `unknownSizes`, which they write then, are ignored.
+    private static func isTruncated(_ reader: inout ByteReader, _ path: String) throws(MediaGraphError) -> Bool {
         var head = [UInt8](repeating: 0, count: 8)
         var filled = 0
         guard try reader.read(into: &head, filled: &filled) == .complete, head.starts(with: "RIFF".utf8) else {
@@ -54,13 +55,13 @@ final class WAVSource: VirtualMic, NamedHandler {
         let opened = try WAVFile(path, channels: sender.maximumChannelCount)
         file.withLock { $0 = opened }
         self.sender.withLock { $0 = sender }
-        if isCutOff { sender.warn("\(path) is cut off: it is played as far as it goes") }
+        if isTruncated { sender.warn("\(path) is shorter than its header says: it is played up to its end") }
     }
 
     func micStartSend() {
         guard let sender = sender.withLock({ $0 }) else { return }
         interruption.set(false)
-        pump.start(sender, rate: { PumpedAudio.blocksPerSecond }) { [self] (_, _) throws(MediaGraphError) in
+        pump.start(sender, rate: { AudioBlockFormat.blocksPerSecond }) { [self] (_, _) throws(MediaGraphError) in
             try file.withLock { (file) throws(MediaGraphError) in
                 guard let file else { return .interrupted }
                 guard try file.load(interruption) else { return .interrupted }
@@ -80,9 +81,9 @@ final class WAVSource: VirtualMic, NamedHandler {
     }
 }
 
-/// A WAV file on its way through GStreamer's elements, a block at a time.
+/// A pipeline that decodes a WAV file, and the current block of its sound.
 ///
-/// `@unchecked Sendable`: whoever has it holds the lock that it is behind.
+/// `@unchecked Sendable`: it is used only under the lock of `WAVSource.file`.
 private final class WAVFile: @unchecked Sendable {
     private let path: String
     private let pipeline: Pipeline
@@ -90,7 +91,7 @@ private final class WAVFile: @unchecked Sendable {
     private let failure = Mutex<String?>(nil)
     private let waiting = BufferAdapter()
     private var info: AudioInfo?
-    /// Taken out and not yet sent.
+    /// The samples of the block that is to be sent next; empty if none has been loaded.
     private var block: [UInt8] = []
     private var hasSent = false
 
@@ -108,7 +109,8 @@ private final class WAVFile: @unchecked Sendable {
         } catch {
             throw .unsupported(
                 .init(
-                    "handler wav", expected: "wavparse, decodebin, audioconvert and audioresample", actual: "\(error)"))
+                    "handler wav",
+                    actual: "needs wavparse, decodebin, audioconvert and audioresample: \(error)"))
         }
         guard let sink = pipeline.element(named: "sink").flatMap({ AppSink($0) }) else {
             throw .internalError(.init("handler wav"))
@@ -119,7 +121,7 @@ private final class WAVFile: @unchecked Sendable {
             self?.fail(report.error.message)
         }
         pipeline.element(named: "converter")?.staticPad("sink")?.setTap(FormatCheck { [weak self] in self?.fail($0) })
-        pipeline.onEachElement { $0.disablePullOfWAV() }
+        pipeline.onEachElement { $0.disableWAVPullMode() }
         pipeline.setState(.playing)
     }
 
@@ -128,12 +130,13 @@ private final class WAVFile: @unchecked Sendable {
         pipeline.removeMessageHandler()
     }
 
-    /// The first reason counts.
+    /// Remembers why the file can't be played. The first reason is kept.
     private func fail(_ reason: String) { failure.withLock { $0 = $0 ?? reason } }
 
-    /// Looks at what a file holds before the converter does, which would only say that it can't negotiate.
+    /// Refuses formats that the converter can't convert, with a reason. The converter would report only that
+    /// negotiation failed.
     private final class FormatCheck: PadTap, @unchecked Sendable {
-        // `@unchecked Sendable`: constant.
+        // `@unchecked Sendable`: immutable.
         private let refuse: @Sendable (String) -> Void
 
         init(_ refuse: @escaping @Sendable (String) -> Void) { self.refuse = refuse }
@@ -145,7 +148,7 @@ private final class WAVFile: @unchecked Sendable {
         }
     }
 
-    /// Sees to it that there is a whole block, or all that is left; false when that was interrupted.
+    /// Loads a whole block, or the rest of the file, into `block`. Returns `false` if interrupted.
     func load(_ interruption: Interruption) throws(MediaGraphError) -> Bool {
         while block.isEmpty {
             let wanted = info.map { $0.rate / 25 * $0.bytesPerFrame } ?? .max
@@ -156,7 +159,7 @@ private final class WAVFile: @unchecked Sendable {
                 return true
             }
             if let failure = failure.withLock({ $0 }) {
-                throw .processingFailed(.init(path, expected: "a WAV file that can be played", actual: failure))
+                throw .processingFailed(.init(path, actual: "can't be played as a WAV file: \(failure)"))
             }
             guard !hasEnded else { return true }
             guard !interruption.isSet else { return false }
@@ -167,10 +170,10 @@ private final class WAVFile: @unchecked Sendable {
         return true
     }
 
-    /// False at the end. The block stays until it is sent.
+    /// Sends `block`, which stays until it has been sent. Returns `false` at the end of the file.
     func send(_ sender: AudioSender) throws(MediaGraphError) -> Bool {
         guard let info, !block.isEmpty else {
-            guard hasSent else { throw PumpedAudio.nothing(in: path) }
+            guard hasSent else { throw AudioBlockFormat.nothing(in: path) }
             return false
         }
         let block = block

@@ -5,7 +5,7 @@ import MediaGraphCore
 struct InvertEditor: FrameEditor, NamedHandler {
     static let name = "invert"
     static let summary = "Inverts every colour; needs mode=read-write"
-    static let options = [HandlerOption("format", default: "I420", "the format that frames are edited in")]
+    static let options = [HandlerOption("format", default: "I420", "the format in which frames are edited")]
     let preference: FramePreference
     private var invert: Invert
 

@@ -1,25 +1,27 @@
 import GStreamer
 import MediaGraphCore
 
-/// Puts something behind the person: fills what a frame's alpha leaves transparent with a colour, a picture, or the frame
-/// itself, blurred: `alphachannel enabled=true ! preprocessor handler=background options="image=office.png"`.
+/// Replaces the background behind a person: fills the transparent parts of a frame with a colour, a picture, or the
+/// blurred frame itself: `alphachannel enabled=true ! preprocessor handler=background options="image=office.png"`.
 ///
-/// Takes formats with alpha; the frame is opaque afterwards (where a picture isn't transparent itself). And I420, which
-/// `alphachannel` gives while it is off: such a frame has nothing to fill, and goes by untouched. A picture covers the frame,
-/// its aspect kept and its middle in the frame's. Blended by GStreamer (`gst_video_blend`), as the frame lies, before rotation.
+/// Accepts formats with alpha, and makes their frames opaque (except where the picture is transparent). Also accepts
+/// I420, which `alphachannel` outputs while it is off: such a frame has nothing to fill and isn't changed. A picture is
+/// centred and scaled to cover the frame, and keeps its aspect ratio. GStreamer blends it (`gst_video_blend`) with the
+/// frame as it is stored, before rotation.
 ///
-/// A picture that can't be read is `invalidParameter`, a missing decoder `unsupported`, both before the first frame.
+/// Throws `invalidParameter` if the picture can't be read, and `unsupported` if its decoder is missing, both before the
+/// first frame.
 struct Background: VideoProcessor, NamedHandler {
     static let name = "background"
-    static let summary = "Fills what is transparent with a colour, a picture, or the frame blurred"
+    static let summary = "Fills transparent parts with a colour, a picture, or the blurred frame"
     static let options = [
         HandlerOption("color", default: "202020", "red, green and blue, as six hexadecimal digits"),
         HandlerOption("image", default: "none", isInput: true, "a PNG file instead of the colour"),
-        HandlerOption("blur", default: "none", "the frame itself instead, blurred by so many pixels: 1 to 256"),
+        HandlerOption("blur", default: "none", "the blurred frame instead; strength in pixels, 1 to 256"),
     ]
     static let formats: [VideoFormat] = [.a420, .bgra, .rgba, .argb, .abgr, .i420]
 
-    /// What the options say, before any file is read.
+    /// The values of the options. No file has been read.
     private enum Settings {
         case color(UInt32), image(String), blur(radius: Int)
 
@@ -69,7 +71,7 @@ struct Background: VideoProcessor, NamedHandler {
         switch try Settings(options) {
         case .color(let color):
             guard let picture = Picture(color: color) else {
-                throw MediaGraphError.allocationFailed(.init("a picture of one colour"))
+                throw MediaGraphError.allocationFailed(.init("background", actual: "out of memory"))
             }
             content = .picture(picture)
         case .image(let path): content = .picture(try Picture.load(path, for: Self.name))
@@ -87,22 +89,24 @@ struct Background: VideoProcessor, NamedHandler {
                 case .blur(let radius): Backdrop(blurring: info, radius: radius)
                 }
             guard let backdrop else {
-                throw MediaGraphError.allocationFailed(.init("the background for \(info.width)×\(info.height)"))
+                throw MediaGraphError.allocationFailed(
+                    .init("background", actual: "out of memory for frames of \(info.width)×\(info.height)"))
             }
             fitted = (info, backdrop)
         }
         guard fitted!.backdrop.fill(behind: &frame.mapped) else {
-            throw MediaGraphError.unsupported(.init("background", actual: info.formatName))
+            throw MediaGraphError.unsupported(
+                .init("background", actual: "can't fill frames of the format \(info.formatName)"))
         }
         return .pass
     }
 }
 
 extension Picture {
-    /// The PNG file that a handler's option `image` names.
+    /// Loads the PNG file that a handler's option `image` names.
     static func load(_ path: String, for handler: String) throws(MediaGraphError) -> Picture {
         let option = "option image of \(handler)"
-        // The decoder's own errors name no file.
+        // Open the file here, because the decoder's errors don't name the file.
         var file = try ByteReader(path: path == "-" ? "./-" : path, option: option, interruption: Interruption())
         if let (width, height) = try sizeInHeader(&file), max(width, height) > Self.largestSide {
             throw .invalidParameter(
@@ -111,16 +115,16 @@ extension Picture {
                     actual: "\(file.name) (\(width)×\(height))"))
         }
         do { return try Picture(pngFile: path) } catch {
-            if case .missingElement = error { throw refusal(error, handler, "image", expected: "") }
-            throw .invalidParameter(
-                .init(option, expected: "a PNG file with something to see", actual: "\(file.name) (\(error))"))
+            if case .missingElement = error { throw refusal(error, handler, "image") }
+            throw .invalidParameter(.init(option, actual: "can't read \(file.name): \(error)"))
         }
     }
 
-    /// Pictures are held decoded, and GStreamer's converters can't count the bytes of a very large one: they crash.
+    /// The largest width and height. Pictures are kept decoded, and the byte count of a very large one overflows in
+    /// GStreamer's converters, which then crash.
     private static let largestSide = 8192
 
-    /// What a PNG says of its size, before it is decoded; `nil` for anything else.
+    /// Returns the size in the header of a PNG file, without decoding it; `nil` for other files.
     private static func sizeInHeader(_ file: inout ByteReader) throws(MediaGraphError) -> (width: Int, height: Int)? {
         guard file.isRegularFile else { return nil }
         var header = [UInt8](repeating: 0, count: 24)
@@ -132,11 +136,9 @@ extension Picture {
         return (number(at: 16), number(at: 20))
     }
 
-    /// A picture that couldn't be made, as the error of a handler's option.
-    static func refusal(
-        _ failure: Failure, _ handler: String, _ option: String, expected: String
-    ) -> MediaGraphError {
+    /// Returns the error for a picture that can't be drawn from the value of a handler's option.
+    static func refusal(_ failure: Failure, _ handler: String, _ option: String) -> MediaGraphError {
         if case .missingElement = failure { return .unsupported(.init(handler, actual: "\(failure)")) }
-        return .invalidParameter(.init("option \(option) of \(handler)", expected: expected, actual: "\(failure)"))
+        return .invalidParameter(.init("option \(option) of \(handler)", actual: "can't be drawn: \(failure)"))
     }
 }

@@ -1,17 +1,18 @@
 import GStreamer
 import MediaGraphCore
 
-/// Blurs a rectangle, or all of it: `preprocessor handler=blur options="radius=24,x=0.3,width=0.4"`.
+/// Blurs a rectangle of each frame, or the whole frame:
+/// `preprocessor handler=blur options="radius=24,x=0.3,width=0.4"`.
 ///
-/// GStreamer's converter makes the rectangle small and large again, so what was finer than `radius` pixels is gone, not
-/// just hard to see. The rectangle is given in fractions of the frame and grows to whole pixels (to even ones, where
-/// chroma has half the resolution); outside of it no byte changes. Alpha inside is blurred with the colours. Works on the
-/// frame as it lies, before rotation.
+/// GStreamer's converter scales the rectangle down and up again, so details finer than `radius` pixels are removed and
+/// can't be restored. The rectangle is given in fractions of the frame and extended to whole pixels (to even ones if
+/// chroma has half the resolution). No byte outside it changes. Alpha inside it is blurred like the colours. The
+/// rectangle refers to the frame as it is stored, before rotation.
 struct Blur: VideoProcessor, NamedHandler {
     static let name = "blur"
-    static let summary = "Blurs a rectangle, or all of it"
+    static let summary = "Blurs a rectangle of each frame, or the whole frame"
     static let options =
-        [HandlerOption("radius", default: "16", "how much, in pixels: 1 to 256")] + FrameArea.options
+        [HandlerOption("radius", default: "16", "strength of the blur in pixels, 1 to 256")] + FrameArea.options
 
     private let radius: Int
     private let area: FrameArea
@@ -32,12 +33,13 @@ struct Blur: VideoProcessor, NamedHandler {
             let region = VideoConverter.Rectangle(
                 x: columns.lowerBound, y: rows.lowerBound, width: columns.count, height: rows.count)
             guard let blur = RegionBlur(info, region: region, radius: radius) else {
-                throw MediaGraphError.unsupported(.init("blur", actual: info.formatName))
+                throw MediaGraphError.unsupported(
+                    .init("blur", actual: "can't blur frames of the format \(info.formatName)"))
             }
             fitted = (info, blur)
         }
         guard fitted!.blur.apply(to: &frame.mapped) else {
-            throw MediaGraphError.allocationFailed(.init("blur", expected: "memory for a small frame"))
+            throw MediaGraphError.allocationFailed(.init("blur", actual: "out of memory"))
         }
         return .pass
     }

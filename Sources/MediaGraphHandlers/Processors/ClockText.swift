@@ -2,16 +2,18 @@ import GStreamer
 import Glibc
 import MediaGraphCore
 
-/// A watermark's text that goes with the time.
+/// A watermark's text that shows the time.
 struct ClockText {
     private let prefix: String
     private let format: String
     private let renderer: TextRenderer
     private var shown = ""
-    /// The second that is shown, since 1970.
+    /// The displayed time, in seconds since 1970.
     private var second: time_t = 0
 
-    /// `format` is strftime's. The first picture is drawn at once, so that what can't be drawn is known at the start.
+    /// - Parameters:
+    ///   - text: the text before the time.
+    ///   - format: the time's format, as for strftime.
     init(_ text: String?, _ format: String) throws(MediaGraphError) {
         prefix = text.map { "\($0) " } ?? ""
         self.format = format
@@ -20,12 +22,14 @@ struct ClockText {
         shown = prefix + Self.string(second, format)
     }
 
-    /// The text as it is now.
+    /// A picture of the current text. Reading it at the start detects text that can't be drawn.
     var picture: Picture {
         get throws(MediaGraphError) { try Self.draw(shown, with: renderer) }
     }
 
-    /// A new picture when the text at this time, Unix nanoseconds, differs from the last; `nil` for the time now.
+    /// Returns a new picture if the text differs from the last one; `nil` if it doesn't.
+    ///
+    /// - Parameter captureTime: the time to show, in nanoseconds since 1970; `nil` for the current time.
     mutating func picture(at captureTime: UInt64?) throws(MediaGraphError) -> Picture? {
         let now = time_t((captureTime ?? wallClockNanoseconds()) / 1_000_000_000)
         guard now != second else { return nil }
@@ -44,29 +48,25 @@ struct ClockText {
         }
     }
 
-    /// Whether it is a line that can be drawn.
+    /// Throws `invalidParameter` if the text isn't one line of 1 to 64 characters.
     static func check(_ text: String) throws(MediaGraphError) {
         guard 1...64 ~= text.count, !text.contains(where: \.isNewline) else {
             throw .invalidParameter(
                 .init(
                     "option text of watermark", expected: "one line of 1 to 64 characters",
-                    actual: text.contains(where: \.isNewline) ? "several lines" : "\(text.count)"))
+                    actual: text.contains(where: \.isNewline) ? "several lines" : "\(text.count) characters"))
         }
     }
 
     static func draw(_ text: String, with renderer: TextRenderer) throws(MediaGraphError) -> Picture {
         try check(text)
-        do { return try renderer.draw(text) } catch {
-            throw Picture.refusal(
-                error, Watermark.name, "text", expected: "a text that can be seen and a font to draw it with")
-        }
+        do { return try renderer.draw(text) } catch { throw Picture.refusal(error, Watermark.name, "text") }
     }
 }
 
 extension TextRenderer {
+    /// Creates a renderer for watermarks. Throws `unsupported` if an element for drawing text is missing.
     static func forMarks() throws(MediaGraphError) -> TextRenderer {
-        do { return try TextRenderer() } catch {
-            throw Picture.refusal(error, Watermark.name, "text", expected: "an element that draws text")
-        }
+        do { return try TextRenderer() } catch { throw Picture.refusal(error, Watermark.name, "text") }
     }
 }

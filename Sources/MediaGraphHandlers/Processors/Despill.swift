@@ -1,23 +1,23 @@
 import GStreamer
 import MediaGraphCore
 
-/// Takes away the light that a green or blue screen throws on what is in front of it: `preprocessor handler=despill`.
+/// Removes the light that a green or blue screen reflects onto the foreground: `preprocessor handler=despill`.
 ///
-/// A pixel's green (or blue) comes down to the larger of its other two components, by `strength`: only pixels in which that
-/// colour leads change, so skin, white and yellow stay. Alpha stays.
+/// Reduces a pixel's green (or blue) to the larger of its other two components, by `strength`. Only pixels in which the
+/// screen's colour is the largest component change, so skin, white and yellow stay. Alpha stays.
 struct Despill: VideoProcessor, NamedHandler {
     static let name = "despill"
-    static let summary = "Takes away a green or blue screen's light on what is in front of it"
+    static let summary = "Removes the light of a green or blue screen from the foreground"
     static let options = [
-        HandlerOption("color", default: "green", "the screen's: green or blue"),
-        HandlerOption("strength", default: "1", "0, not at all, to 1, all of it"),
+        HandlerOption("color", default: "green", "the screen's colour: green or blue"),
+        HandlerOption("strength", default: "1", "from 0 (no change) to 1 (full effect)"),
     ]
     static let formats: [VideoFormat] = [.bgra, .rgba, .argb, .abgr, .rgb24, .bgr24]
 
     private enum Screen: String, CaseIterable { case green, blue }
 
     private let screen: Screen
-    /// In 256ths.
+    /// The strength in units of 1/256.
     private let strength: Int16
 
     static func validate(_ options: HandlerOptions) throws { _ = try Self(options: options) }

@@ -1,13 +1,13 @@
 import GStreamer
 import MediaGraphCore
 
-/// A rectangle in fractions of the frame, so that it means the same at every size: the options `x`, `y`, `width` and
+/// A rectangle in fractions of the frame, which is independent of the frame's size: the options `x`, `y`, `width` and
 /// `height` of a handler.
 struct FrameArea {
     static let options = [
         HandlerOption("x", default: "0", "left edge of the rectangle, 0 to 1 of the frame's width"),
         HandlerOption("y", default: "0", "top edge, 0 to 1 of the frame's height"),
-        HandlerOption("width", default: "1", "width, 0 to 1 of the frame's; what is beyond the frame is cut off"),
+        HandlerOption("width", default: "1", "width, 0 to 1 of the frame's; parts outside the frame are cut off"),
         HandlerOption("height", default: "1", "height, 0 to 1 of the frame's"),
     ]
 
@@ -20,7 +20,8 @@ struct FrameArea {
         height = try options.double("height", in: 0...1, default: 1)
     }
 
-    /// The pixels that it touches; to even ones, where chroma has half the resolution.
+    /// Returns the pixels that the rectangle touches. With `even`, extends them to even boundaries, for formats whose
+    /// chroma has half the resolution.
     func pixels(width frameWidth: Int, height frameHeight: Int, even: Bool) -> (columns: Range<Int>, rows: Range<Int>) {
         (Self.pixels(x, width, of: frameWidth, even: even), Self.pixels(y, height, of: frameHeight, even: even))
     }

@@ -2,8 +2,8 @@ import Foundation
 import GStreamer
 import MediaGraphCore
 
-/// Makes sound louder or softer: `alsasrc ! virtualmic handler=gain options="db=6" ! …`. What gets too loud is limited to full
-/// scale.
+/// Makes sound louder or softer: `alsasrc ! virtualmic handler=gain options="db=6" ! …`. Samples that exceed full scale
+/// are limited to it.
 struct Gain: AudioProcessor, NamedHandler {
     static let name = "gain"
     static let summary = "Makes sound louder or softer"

@@ -3,15 +3,15 @@ import MediaGraphCore
 
 /// Inverts every colour: `preprocessor handler=invert`. Alpha stays.
 ///
-/// RGB becomes `255 − c`, chroma `256 − c` (128 is no colour and stays so) and luma `255 − y`, in limited range
-/// `251 − y`: 16 and 235 change places. Twice gives the picture back; only values outside the nominal range that have no
-/// counterpart (limited luma above 251, chroma 0) end at the nearest there is, where wrapping around would turn glaring
-/// white into glaring white.
+/// RGB becomes `255 − c`, chroma `256 − c` (128 is grey and stays), and luma `255 − y`, or `251 − y` in limited range,
+/// which swaps 16 and 235. Inverting twice restores the picture, except for values outside the nominal range that have
+/// no counterpart (limited luma above 251, chroma 0): these become the nearest valid value. Wrapping around would leave
+/// over-bright white as it is.
 struct Invert: VideoProcessor, NamedHandler {
     static let name = "invert"
     static let summary = "Inverts every colour"
 
-    /// For packed formats, 0 for bytes of alpha and 255 for others; kept from frame to frame.
+    /// The mask of packed formats, which is reused for each frame.
     private var mask = ByteMask()
 
     init(options: HandlerOptions) throws {}
@@ -55,8 +55,8 @@ struct Invert: VideoProcessor, NamedHandler {
     }
 }
 
-/// A row that has 0 in every byte of alpha and 255 in all others: masking with it leaves loops over bytes without a
-/// branch, which the compiler then turns into vector instructions.
+/// A row with 0 in every byte of alpha and 255 in all others. With this mask, loops over bytes need no branch, so the
+/// compiler vectorizes them.
 struct ByteMask {
     private var row: [UInt8] = []
     private var alphaOffset: Int?
@@ -67,13 +67,13 @@ struct ByteMask {
         row = (0..<length).map { alphaOffset != nil && $0 % 4 == alphaOffset ? 0 : 255 }
     }
 
-    /// The first bytes of it, `length` at most what was prepared.
+    /// Returns the first `length` bytes of the mask, at most as many as were prepared.
     @_lifetime(borrow self)
     func bytes(_ length: Int) -> Span<UInt8> { row.span.extracting(first: length) }
 }
 
 extension VideoFormat {
-    /// Where alpha lies in a packed pixel; `nil` where it has none or a plane of its own.
+    /// The offset of alpha in a packed pixel; `nil` if the format has no alpha, or alpha in a separate plane.
     var alphaOffset: Int? {
         switch self {
         case .bgra, .rgba: 3
@@ -82,7 +82,7 @@ extension VideoFormat {
         }
     }
 
-    /// Where red, green and blue lie in a packed pixel; `nil` for YUV.
+    /// The offsets of red, green and blue in a packed pixel; `nil` for YUV.
     var colorOffsets: (red: Int, green: Int, blue: Int)? {
         switch self {
         case .bgra, .bgr24: (2, 1, 0)

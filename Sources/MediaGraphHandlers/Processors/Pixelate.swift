@@ -1,20 +1,21 @@
 import GStreamer
 import MediaGraphCore
 
-/// Hides a rectangle behind coarse blocks: `preprocessor handler=pixelate options="block=24,x=0.3,width=0.4"`.
+/// Hides a rectangle of each frame behind coarse blocks:
+/// `preprocessor handler=pixelate options="block=24,x=0.3,width=0.4"`.
 ///
-/// Every block gets the mean of its pixels. The rectangle is given in fractions of the frame, so it means the same at every
-/// size, and grows to whole pixels (to even ones, where chroma has half the resolution); outside of it no byte changes.
-/// Alpha stays. Works on the frame as it lies, before rotation.
+/// Every block gets the mean of its pixels. The rectangle is given in fractions of the frame, so it doesn't depend on
+/// the frame's size. It is extended to whole pixels (to even ones if chroma has half the resolution). No byte outside
+/// it changes. Alpha stays. The rectangle refers to the frame as it is stored, before rotation.
 struct Pixelate: VideoProcessor, NamedHandler {
     static let name = "pixelate"
-    static let summary = "Hides a rectangle, or all of it, behind coarse blocks"
+    static let summary = "Hides a rectangle of each frame, or the whole frame, behind coarse blocks"
     static let options =
         [HandlerOption("block", default: "16", "side of a block in pixels, 2 to 128")] + FrameArea.options
 
     private let block: Int
     private let area: FrameArea
-    /// The sums of the columns of one row of blocks, and its means; kept from frame to frame.
+    /// The column sums and the means of one row of blocks. The arrays are reused for each frame.
     private var sums: [UInt16] = []
     private var means: [UInt8] = []
     private var mask = ByteMask()
@@ -52,12 +53,12 @@ struct Pixelate: VideoProcessor, NamedHandler {
 
         var count: Int { (range.count + block - 1) / block }
 
-        /// All of it, in samples of the plane.
+        /// The whole range, in samples of the plane.
         var samples: Range<Int> {
             (range.lowerBound + subsampling - 1) / subsampling..<(range.upperBound + subsampling - 1) / subsampling
         }
 
-        /// Block `index`, in samples of the plane.
+        /// The range of block `index`, in samples of the plane.
         subscript(index: Int) -> Range<Int> {
             let begin = range.lowerBound + index * block
             let end = min(begin + block, range.upperBound)
@@ -84,7 +85,7 @@ struct Pixelate: VideoProcessor, NamedHandler {
         }
     }
 
-    /// Over at most 128 rows 16 bits are enough.
+    /// Adds up the columns of one row of blocks. A block has at most 128 rows, so 16 bits are enough.
     private mutating func addColumns(of plane: inout MutableVideoPlane, _ rows: Range<Int>, _ bytes: Range<Int>) {
         var allSums = self.sums.mutableSpan
         var sums = allSums._mutatingExtracting(0..<bytes.count)
@@ -97,7 +98,7 @@ struct Pixelate: VideoProcessor, NamedHandler {
         }
     }
 
-    /// From the sums of columns to the means of blocks, written out for every byte of a row.
+    /// Computes the means of blocks from the column sums, and stores them for every byte of a row.
     private mutating func reduce(_ across: Grid, _ step: Int, rows: Int) {
         let start = across.samples.lowerBound
         for index in 0..<across.count {
@@ -124,7 +125,7 @@ struct Pixelate: VideoProcessor, NamedHandler {
         var wholeRow = plane.row(y)
         var row = wholeRow._mutatingExtracting(bytes)
         precondition(row.count == means.count && row.count == mask.count)
-        // A rectangle begins with a whole pixel, so the mask fits.
+        // The rectangle begins at a whole pixel, so the mask's bytes correspond to the row's.
         for index in row.indices { row[index] = row[index] & ~mask[index] | means[index] & mask[index] }
     }
 }

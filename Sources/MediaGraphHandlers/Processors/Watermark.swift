@@ -1,15 +1,17 @@
 import GStreamer
 import MediaGraphCore
 
-/// Marks every frame with a text, a clock or a picture: `preprocessor handler=watermark options="text=\"on air\",clock=%T"`.
+/// Marks every frame with a text, a clock or a picture:
+/// `preprocessor handler=watermark options="text=\"on air\",clock=%T"`.
 ///
-/// The mark is rendered by GStreamer (`textoverlay` or `pngdec`) when the graph starts, with a clock each time that its text
-/// changes, fitted to the frames when their format or size changes, and blended by `GstVideoOverlayComposition`. The clock
-/// shows the time of capture, where a frame has it, or else the time now. Where a frame is transparent the mark makes it
-/// opaque. It lies in the frame as it is stored, before rotation.
+/// GStreamer renders the mark (`textoverlay` or `pngdec`) when the graph starts, and a clock again each time its text
+/// changes. The mark is scaled when the format or size of the frames changes, and blended by
+/// `GstVideoOverlayComposition`. The clock shows a frame's time of capture, or the current time if the frame has none.
+/// The mark makes transparent parts of a frame opaque. Its position refers to the frame as it is stored, before
+/// rotation.
 ///
-/// A missing element is `unsupported` with its Debian package, a text that can't be drawn or a picture that can't be read
-/// `invalidParameter`.
+/// Throws `unsupported` with the Debian package if an element is missing, and `invalidParameter` if the text can't be
+/// drawn or the picture can't be read.
 struct Watermark: VideoProcessor, NamedHandler {
     static let name = "watermark"
     static let summary = "Marks every frame with a text, a clock or a picture"
@@ -17,14 +19,14 @@ struct Watermark: VideoProcessor, NamedHandler {
         HandlerOption("text", default: "MediaGraph", "one line of at most 64 characters"),
         HandlerOption(
             "clock", default: "none",
-            "the local time of capture behind the text, in strftime's format: %H:%M:%S, or %F %T with the date"),
-        HandlerOption("image", default: "none", isInput: true, "a PNG file instead of the text; its alpha counts"),
+            "the local time of capture after the text, in strftime's format: %H:%M:%S, or %F %T with the date"),
+        HandlerOption("image", default: "none", isInput: true, "a PNG file instead of the text; it may have alpha"),
         HandlerOption(
             "corner", default: "bottom-right", "top-left, top-right, bottom-left, bottom-right or center"),
         HandlerOption("x", default: "by corner", "left edge in pixels of the frame, with y instead of corner"),
         HandlerOption("y", default: "by corner", "top edge in pixels of the frame, with x instead of corner"),
-        HandlerOption("size", default: "0.06", "the mark's height, 0.01 to 1 of the frame's; less if too wide"),
-        HandlerOption("opacity", default: "0.6", "0, invisible, to 1"),
+        HandlerOption("size", default: "0.06", "the mark's height, 0.01 to 1 of the frame's; less if it is too wide"),
+        HandlerOption("opacity", default: "0.6", "from 0 (invisible) to 1 (opaque)"),
     ]
 
     private enum Corner: String, CaseIterable {
@@ -43,7 +45,7 @@ struct Watermark: VideoProcessor, NamedHandler {
     private let opacity: Double
     private var fitted: (info: VideoInfo, overlay: Overlay)?
 
-    /// What the options say, before anything is drawn.
+    /// The values of the options. Nothing has been drawn.
     private struct Settings {
         let corner: Corner
         let position: (x: Int, y: Int)?
@@ -100,17 +102,19 @@ struct Watermark: VideoProcessor, NamedHandler {
         }
         if fitted?.info != info {
             guard let overlay = Overlay(picture, onto: info, at: place(in: info), opacity: opacity) else {
-                throw MediaGraphError.allocationFailed(.init("the mark for \(info.width)×\(info.height)"))
+                throw MediaGraphError.allocationFailed(
+                    .init("watermark", actual: "out of memory for frames of \(info.width)×\(info.height)"))
             }
             fitted = (info, overlay)
         }
         guard fitted!.overlay.blend(onto: &frame.mapped) else {
-            throw MediaGraphError.unsupported(.init("watermark", actual: info.formatName))
+            throw MediaGraphError.unsupported(
+                .init("watermark", actual: "can't mark frames of the format \(info.formatName)"))
         }
         return .pass
     }
 
-    /// Where the mark goes: a margin of a 50th of the height keeps it from the frame's edges.
+    /// Returns the mark's position and size. The margin to the frame's edges is 1/50 of the frame's height.
     private func place(in info: VideoInfo) -> VideoConverter.Rectangle {
         let visible = picture.visible
         let pixelAspect = info.pixelAspectRatio.value > 0 ? info.pixelAspectRatio.value : 1
@@ -135,7 +139,7 @@ struct Watermark: VideoProcessor, NamedHandler {
                 case .center: (right / 2, bottom / 2)
                 }
             }
-        // On even pixels chroma and luma of the mark coincide.
+        // At an even position, the chroma samples of the mark coincide with those of the frame.
         (place.x, place.y) = (x & ~1, y & ~1)
         return place
     }

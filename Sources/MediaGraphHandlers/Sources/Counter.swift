@@ -2,20 +2,16 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// A moving pattern with the frame's number burnt in, so that software can read it back: `videosource handler=counter`.
-///
-/// **The burnt-in number.** 32 bits, most significant first, in 32 square cells side by side in the first row of cells of
-/// the luma plane, from the top left corner. A cell is `max(1, min(width / 32, 16))` pixels wide and as many high. A cell
-/// is 235 for a one and 16 for a zero, in every pixel of it; read the middle pixel and compare with 128, which survives
-/// lossy codecs and scaling to half. The number counts sent frames from 0 and wraps at 2³². Frames less than 32 pixels
-/// wide carry the low `width` bits only. `FrameNumber` reads it.
+/// Sends a moving pattern with the frame's number burnt in: `videosource handler=counter`. ``FrameNumber`` reads the
+/// number back.
 final class Counter: VideoSource, NamedHandler {
     static let name = "counter"
     static let summary = "A moving pattern with the frame's number burnt in"
     static let options = [
-        HandlerOption("width", default: "suggested", "columns"), HandlerOption("height", default: "suggested", "rows"),
-        HandlerOption("fps", default: "30", "frames a second, 30 or 30000/1001"),
-        HandlerOption("frames", default: "0", "how many, then the stream ends; 0 never"),
+        HandlerOption("width", default: "suggested", "pixels in a row"),
+        HandlerOption("height", default: "suggested", "rows"),
+        HandlerOption("fps", default: "30", "frames per second, such as 30 or 30000/1001"),
+        HandlerOption("frames", default: "0", "number of frames, after which the stream ends; 0 for an endless stream"),
     ]
 
     private let width: Int?
@@ -49,9 +45,9 @@ final class Counter: VideoSource, NamedHandler {
     func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) throws {
         guard !supported.isEmpty || width == nil else {
             throw MediaGraphError.unsupported(
-                .init("counter", expected: "downstream to take \(width!)×\(height!) at \(rate)"))
+                .init("counter", actual: "downstream doesn't accept \(width!)×\(height!)@\(rate)"))
         }
-        // Unbounded, the suggestion is 2160p: more than anyone wants from a test pattern.
+        // If downstream accepts any size, the suggestion is 2160p, which is too large for a test pattern.
         let fitting = supported.filter { $0.height <= 720 }
         let best = fitting.max { ($0.width * $0.height) < ($1.width * $1.height) } ?? suggested
         let size = (width ?? best?.width ?? 1280, height ?? best?.height ?? 720)
@@ -84,7 +80,7 @@ final class Counter: VideoSource, NamedHandler {
     }
 }
 
-/// The pattern: a luma ramp that moves by two columns a frame, and slowly turning chroma.
+/// Draws the pattern: a luma ramp that moves by two columns per frame, and slowly changing chroma.
 package struct CounterCanvas {
     let width: Int
     let height: Int
@@ -96,7 +92,7 @@ package struct CounterCanvas {
         bytes = [UInt8](repeating: 128, count: VideoFormat.i420.packedLength(width: width, height: height))
     }
 
-    /// Draws frame `number`: the same bytes for the same number and size.
+    /// Draws frame `number` into `bytes`. The bytes depend only on the number and the size.
     package mutating func draw(_ number: UInt32) {
         let shift = Int(number &* 2 & 0xFF)
         var firstRow = [UInt8](repeating: 0, count: width)
@@ -109,5 +105,39 @@ package struct CounterCanvas {
         bytes.fill(chromaStart..<chromaStart + count, with: hue)
         bytes.fill(chromaStart + count..<chromaStart + 2 * count, with: 255 - hue)
         FrameNumber.draw(number, width: width, height: height) { x, y, value in bytes[y * width + x] = value }
+    }
+}
+
+/// Writes and reads the number that `videosource handler=counter` burns into the luma plane.
+///
+/// The luma plane contains 32 bits, most significant first, in a row of 32 square cells from the top left corner. A
+/// cell is `max(1, min(width / 32, 16))` pixels wide and high. All its pixels are 235 for a one and 16 for a zero. To
+/// read a bit, compare the cell's middle pixel with 128; this works even after lossy encoding or scaling to half the
+/// size. The number counts sent frames from 0 and wraps at 2³². Frames narrower than 32 pixels contain only the low
+/// `width` bits.
+public enum FrameNumber {
+    private static func cell(width: Int) -> Int { max(1, min(width / 32, 16)) }
+
+    static func draw(_ number: UInt32, width: Int, height: Int, _ set: (_ x: Int, _ y: Int, UInt8) -> Void) {
+        let cell = cell(width: width)
+        let bits = min(32, width)
+        for bit in 0..<bits {
+            let value: UInt8 = number >> UInt32(bits - 1 - bit) & 1 == 1 ? 235 : 16
+            for y in 0..<min(cell, height) { for x in bit * cell..<(bit + 1) * cell { set(x, y, value) } }
+        }
+    }
+
+    /// Returns the number in a frame that still has the size at which the number was drawn. Reads luma, or in RGB
+    /// frames green, which contributes most to luma.
+    public static func read(_ frame: borrowing VideoFrame) throws(MediaGraphError) -> UInt32 {
+        let plane = try frame.plane(frame.format.isYUV ? .y : .packed)
+        let offset = frame.format.colorOffsets?.green ?? 0
+        let cell = cell(width: frame.width)
+        let row = plane.row(min(cell, frame.height) / 2)
+        var number: UInt32 = 0
+        for bit in 0..<min(32, frame.width) {
+            number = number << 1 | (row[(bit * cell + cell / 2) * plane.pixelStride + offset] >= 128 ? 1 : 0)
+        }
+        return number
     }
 }

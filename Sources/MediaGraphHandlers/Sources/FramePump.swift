@@ -2,22 +2,22 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// A thread that sends numbered frames at a rate, from `start` to `stop`: what the built-in sources have in common.
+/// A thread that sends numbered frames at a constant rate between `start` and `stop`. The built-in sources use it.
 ///
-/// Frames are stamped by their number, so an uneven pump gives even timestamps.
+/// Timestamps are computed from the frame's number, so they are even although the thread isn't.
 final class FramePump: Sendable {
-    /// What became of a frame.
+    /// The outcome of sending a frame.
     enum Step {
         case sent
-        /// There is none: the stream ends.
+        /// There are no more frames: the stream ends.
         case end
-        /// The wait for it was cut short by a stop.
+        /// A stop has interrupted the wait for the frame.
         case interrupted
     }
 
     private struct State {
         var thread: NativeThread?
-        /// Running time of the next start when the pace is `fast`: the stream goes on where it was.
+        /// The running time at which the next start with `pace=fast` continues the stream.
         var elapsed = ClockTime.zero
     }
 
@@ -27,8 +27,12 @@ final class FramePump: Sendable {
 
     init(name: String) { self.name = name }
 
-    /// Starts the thread. `rate` is asked there, before the first frame; `nil` when a stop cut that short. `next` makes and
-    /// sends frame `index` with the timestamp it is given, and is asked again for the same one when the queue stayed full.
+    /// Starts the thread, which calls both closures.
+    ///
+    /// - Parameters:
+    ///   - rate: returns the frame rate before the first frame; `nil` if a stop has interrupted it.
+    ///   - next: creates and sends frame `index` with the given timestamp. If the queue stays full, it is called again
+    ///     for the same frame.
     func start(
         _ sender: MediaSender, rate: @escaping @Sendable () throws(MediaGraphError) -> Fraction?,
         _ next: @escaping @Sendable (_ index: Int, ClockTime) throws(MediaGraphError) -> Step
@@ -40,7 +44,7 @@ final class FramePump: Sendable {
                     guard let rate = try rate() else { return }
                     try self.pump(sender, rate, next)
                 } catch {
-                    // Refused because sending was stopped meanwhile: that is the end of this run, no failure.
+                    // The sender refuses frames after it has been stopped, which isn't a failure.
                     if case .wrongUsage = error { return }
                     sender.fail(error)
                 }
@@ -48,6 +52,7 @@ final class FramePump: Sendable {
         }
     }
 
+    /// Stops the thread and waits until it has ended.
     func stop() {
         isStopped.store(true, ordering: .releasing)
         state.withLock { $0.thread.take() }?.join()
@@ -60,7 +65,7 @@ final class FramePump: Sendable {
         var index = 0
         while true {
             let timestamp = ClockTime(nanoseconds: begin.nanoseconds + ClockTime.frame(index, at: rate).nanoseconds)
-            // The next run goes on with the first frame that this one didn't send.
+            // The next run begins with the first frame that this one doesn't send.
             state.withLock { $0.elapsed = timestamp }
             guard !isStopped.load(ordering: .acquiring), sender.wait(until: timestamp) else { return }
             do throws(MediaGraphError) {
@@ -70,7 +75,7 @@ final class FramePump: Sendable {
                 case .end: return sender.endOfStream()
                 }
             } catch {
-                // A full queue at pace=fast: the frame is sent again, none is lost.
+                // With pace=fast, the queue stayed full. Send the frame again, so that none is lost.
                 guard case .timeOut = error else { throw error }
             }
         }

@@ -5,8 +5,8 @@ import Synchronization
 /// Plays packed frames without a header, as the SDKs dump them:
 /// `videosource handler=raw options="location=dump.yuv,width=66,height=50,format=I420,fps=30"`.
 ///
-/// Rows have no padding, and chroma of an odd size is rounded up: I420 of w×h has `(w+1)/2 × (h+1)/2` bytes of U and of V.
-/// What is left at the end of the file is no whole frame: it isn't sent, and a warning says so.
+/// Rows have no padding, and odd chroma sizes are rounded up: I420 of w×h has `(w+1)/2 × (h+1)/2` bytes of U and of V.
+/// An incomplete frame at the end of the file isn't sent, and causes a warning.
 final class RawVideoSource: VideoSource, NamedHandler {
     static let name = "raw"
     static let summary = "Plays packed frames without a header, as the SDKs dump them"
@@ -46,7 +46,7 @@ final class RawVideoSource: VideoSource, NamedHandler {
 
     func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) throws {
         if supported.isEmpty {
-            throw MediaGraphError.unsupported(.init("raw", expected: "downstream to take \(capabilities[0])"))
+            throw MediaGraphError.unsupported(.init("raw", actual: "downstream doesn't accept \(capabilities[0])"))
         }
         self.sender.withLock { $0 = sender }
     }
@@ -60,7 +60,7 @@ final class RawVideoSource: VideoSource, NamedHandler {
         }
     }
 
-    /// The next frame, which stays in the input until it is sent.
+    /// Reads and sends the next frame, which stays in `input` until it has been sent.
     private func send(
         _ input: inout Input, _ sender: VideoSender, _ timestamp: ClockTime
     ) throws(MediaGraphError) -> FramePump.Step {
@@ -71,7 +71,7 @@ final class RawVideoSource: VideoSource, NamedHandler {
         switch outcome {
         case .interrupted: return .interrupted
         case .end:
-            try tellRest(input.filled, after: input.index, of: input.reader.name, sender)
+            try reportRemainder(input.filled, after: input.index, of: input.reader.name, sender)
             return .end
         case .complete: break
         }
@@ -85,8 +85,9 @@ final class RawVideoSource: VideoSource, NamedHandler {
         return .sent
     }
 
-    /// Most often the size or the format was another when the file was written.
-    private func tellRest(
+    /// Reports an incomplete frame at the end of the file. The usual cause is a file that was written with another size
+    /// or format.
+    private func reportRemainder(
         _ count: Int, after frames: Int, of name: String, _ sender: VideoSender
     ) throws(MediaGraphError) {
         guard count > 0 || frames == 0 else { return }
@@ -111,4 +112,39 @@ final class RawVideoSource: VideoSource, NamedHandler {
     }
 
     func uninitialize() { sender.withLock { $0 = nil } }
+}
+
+/// The size, format, range and rate of a file of packed frames, from a handler's options, because the file has no
+/// header.
+struct RawVideoFormat: Sendable {
+    let width: Int
+    let height: Int
+    let format: FrameFormat
+    let framesPerSecond: Fraction
+
+    var frameLength: Int { format.pixelFormat.packedLength(width: width, height: height) }
+
+    static let options = [
+        HandlerOption("width", example: "1280", "pixels in a row"),
+        HandlerOption("height", example: "720", "rows"),
+        HandlerOption("format", default: "I420", "pixel format: I420, NV12, NV21, I422, BGRA, RGBA, …"),
+        HandlerOption("range", default: "limited", "luma and chroma range: limited (16 to 235) or full"),
+        HandlerOption("fps", default: "30", "frames per second, such as 30 or 30000/1001"),
+    ]
+
+    private enum Range: String, CaseIterable { case limited, full }
+
+    init(_ options: HandlerOptions) throws(MediaGraphError) {
+        for size in ["width", "height"] { _ = try options.string(size) }
+        width = try options.int("width", in: 1...16384, default: 0)
+        height = try options.int("height", in: 1...16384, default: 0)
+        let name = options.string("format", default: "I420")
+        guard let pixelFormat = PipeFormat.allCases.first(where: { $0.nick == name && $0 != .auto })?.format else {
+            let known = PipeFormat.allCases.filter { $0.format != nil }.map(\.nick).joined(separator: ", ")
+            throw options.wrong("format", "one of \(known)", name)
+        }
+        format = FrameFormat(
+            pixelFormat, range: try options.choice("range", default: Range.limited) == .full ? .full : .limited)
+        framesPerSecond = try options.fraction("fps", default: Fraction(30, 1))
+    }
 }

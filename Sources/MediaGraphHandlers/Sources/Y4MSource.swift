@@ -4,17 +4,18 @@ import Synchronization
 
 /// Plays a YUV4MPEG2 file: `videosource handler=y4m options="location=clip.y4m"`.
 ///
-/// `location=-` reads standard input, and a named pipe works too; their header is read once the graph plays. 4:2:0 comes
-/// out as I420 (where its chroma lies is not passed on) and 4:2:2 as Y42B, at the header's rate (25 where it says none)
-/// and pixel aspect, limited range unless the header has `XCOLORRANGE=FULL`. Interlaced and other files are refused.
+/// `location=-` reads standard input, and a named pipe works too; their header is read when the graph plays. The source
+/// outputs I420 for 4:2:0 (without the chroma position) and Y42B for 4:2:2, with the header's rate (25 if unknown) and
+/// pixel aspect ratio. The range is limited unless the header contains `XCOLORRANGE=FULL`. Throws `unsupported` for
+/// interlaced and other files.
 ///
-/// A frame that is cut off ends the graph with an error; all frames before it are sent.
+/// An incomplete frame ends the graph with an error, after all frames before it have been sent.
 final class Y4MSource: VideoSource, NamedHandler {
     static let name = "y4m"
     static let summary = "Plays a YUV4MPEG2 file"
     static let options = [
         HandlerOption("location", example: "clip.y4m", isInput: true, "the file, or - for standard input"),
-        HandlerOption("loop", default: "false", "starts again at the end; files on disk only"),
+        HandlerOption("loop", default: "false", "start again at the end; only for a file on disk"),
     ]
 
     private let interruption = Interruption()
@@ -35,11 +36,11 @@ final class Y4MSource: VideoSource, NamedHandler {
             path: try options.string("location"), option: "option location of y4m", interruption: interruption)
         guard bytes.isRegularFile || !isLooping else {
             throw MediaGraphError.invalidParameter(
-                .init("option loop of y4m", expected: "false where the input isn't a file on disk", actual: "true"))
+                .init("option loop of y4m", actual: "only a file on disk can be played in a loop"))
         }
         let isRegularFile = bytes.isRegularFile
         var reader = Y4MReader(bytes)
-        // A pipe's header may be long in coming: that would hold up the change of state.
+        // Waiting here for a pipe's header would block the change of state.
         if isRegularFile, let header = try reader.header() {
             capabilities = [
                 VideoCapability(width: header.width, height: header.height, framesPerSecond: header.playbackRate)
@@ -52,7 +53,7 @@ final class Y4MSource: VideoSource, NamedHandler {
 
     func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) throws {
         if let own = capabilities.first, supported.isEmpty {
-            throw MediaGraphError.unsupported(.init("y4m", expected: "downstream to take \(own)"))
+            throw MediaGraphError.unsupported(.init("y4m", actual: "downstream doesn't accept \(own)"))
         }
         self.sender.withLock { $0 = sender }
     }
@@ -72,7 +73,7 @@ final class Y4MSource: VideoSource, NamedHandler {
             })
     }
 
-    /// The next frame, which stays in the reader until it is sent.
+    /// Reads and sends the next frame, which stays in the reader until it has been sent.
     private func send(
         from file: inout Y4MReader, _ sender: VideoSender, _ timestamp: ClockTime
     ) throws(MediaGraphError) -> FramePump.Step {
@@ -99,6 +100,6 @@ final class Y4MSource: VideoSource, NamedHandler {
 }
 
 extension Y4MHeader {
-    /// What an unknown rate is taken for, as FFmpeg does.
+    /// The header's rate; 25 if it is unknown, as in FFmpeg.
     fileprivate var playbackRate: Fraction { rate.numerator > 0 ? rate : Fraction(25, 1) }
 }

@@ -4,18 +4,18 @@ import MediaGraphCore
 
 /// Measures each stream's level: `virtualspeaker handler=level options="interval=100"`.
 ///
-/// Once for each interval of a stream's own time the node posts `mediagraph-level` on the bus: the root mean square and the
-/// largest sample of the interval, in decibels of full scale, as GStreamer's element `level` reckons them (a sine from end to
-/// end of the scale has a peak of 0 dB and an RMS of -3.01 dB; silence is -700 and -350 dB). Of stereo, both channels together.
-/// `mediagraph run` shows them as meters.
+/// For each interval of a stream's time, the node posts `mediagraph-level` on the bus with the root mean square and the
+/// largest sample of the interval, in decibels relative to full scale, computed like those of GStreamer's element
+/// `level`: a full-scale sine has an RMS of -3.01 dB and a peak of 0 dB, silence has -700 dB and -350 dB. Stereo
+/// channels are measured together. `mediagraph run` shows the levels as meters.
 package struct LevelSpeaker: VirtualSpeaker, NamedHandler {
     package static let name = "level"
     package static let summary = "Measures each stream's level, RMS and peak"
     package static let options = [
-        HandlerOption("interval", default: "100", "milliseconds of sound from one measurement to the next")
+        HandlerOption("interval", default: "100", "milliseconds of sound in each measurement")
     ]
 
-    /// What the bus message is called.
+    /// The name of the bus message.
     static let messageName = "mediagraph-level"
 
     private let interval: ClockTime
@@ -36,7 +36,7 @@ package struct LevelSpeaker: VirtualSpeaker, NamedHandler {
     }
     package mutating func sharedAudioReceived(_ frame: borrowing AudioFrame) { measure(frame, .shared) }
 
-    /// What is left of a stream is measured as it ends.
+    /// Posts the level of the last, incomplete interval when a stream ends.
     package mutating func statusChanged(isOn: Bool, of stream: SpeakerStream) {
         guard !isOn, let level = levels.removeValue(forKey: stream), level.count > 0 else { return }
         post(level, stream)
@@ -69,20 +69,21 @@ package struct LevelSpeaker: VirtualSpeaker, NamedHandler {
     package static let messageDeclaration = MessageDeclaration(
         messageName, "The level of one of the streams, from handler=level",
         fields: [
-            ("stream", "string", "mixed, one-way or shared"), ("user", "string", "whose it is, of a one-way stream"),
-            ("rms", "double", "root mean square, decibels of full scale"),
-            ("peak", "double", "largest sample, decibels of full scale"),
+            ("stream", "string", "mixed, one-way or shared"), ("user", "string", "the user of a one-way stream"),
+            ("rms", "double", "root mean square, in decibels relative to full scale"),
+            ("peak", "double", "largest sample, in decibels relative to full scale"),
         ])
 }
 
-/// The squares of some samples, summed up: what GStreamer's `level` calls the normalised cumulative and peak square.
+/// The sum and the maximum of squared samples, from which the level is computed. GStreamer's `level` calls them,
+/// normalized, the cumulative and peak square.
 struct Level {
     private(set) var count = 0
     private var sum = 0.0
     private var largest = 0.0
 
     mutating func add(_ samples: borrowing Span<Int16>) {
-        // Integers: the sum of 32-bit squares of a block can't overflow 64 bits.
+        // Integer arithmetic is exact: the sum of a block's 32-bit squares can't overflow 64 bits.
         var (sum, largest) = (Int64(0), Int64(0))
         for index in samples.indices {
             let square = Int64(samples[index]) * Int64(samples[index])
@@ -95,7 +96,7 @@ struct Level {
     }
 
     private static let fullScale = 32768.0 * 32768.0
-    /// As in `level`: silence has a number too.
+    /// The offset that `level` adds, so that silence has a finite level.
     private static let epsilon = 1e-35
 
     var rms: Double { 20 * log10((sum / Self.fullScale / Double(max(count, 1))).squareRoot() + Self.epsilon) }

@@ -2,17 +2,17 @@ import GStreamer
 import MediaGraphCore
 import MediaGraphDescription
 
-/// Writes each stream into a WAV file of its own: `virtualspeaker handler=wav options="location=call-%s.wav"`.
+/// Writes each stream to a separate WAV file: `virtualspeaker handler=wav options="location=call-%s.wav"`.
 ///
-/// `%s` becomes `mixed`, `shared`, or `user_` and the user's name as pads write it (`user_anna`, `user_anna_40x_2Ede`). All files
-/// begin when the graph does and lie side by side: where a stream has nothing, silence is written. GStreamer's `wavenc`
-/// writes them; their headers are finished at the end of the streams, on Ctrl-C too. A file of more than 4 GiB, which is
-/// what WAV can be, isn't.
+/// `%s` stands for `mixed`, `shared`, or `user_` and the user's name as written in pad names (`user_anna`,
+/// `user_anna_40x_2Ede`). All files begin with the graph and stay aligned: while a stream has no sound, silence is
+/// written. GStreamer's `wavenc` writes the files. Their headers are completed when the streams end, and also on
+/// Ctrl-C. The header of a file of more than 4 GiB, the maximum of WAV, isn't completed.
 ///
-/// A file that can't be written is `processingFailed` when its stream begins.
+/// Throws `processingFailed` at the beginning of a stream if its file can't be written.
 struct WaveSpeaker: VirtualSpeaker, NamedHandler {
     static let name = "wav"
-    static let summary = "Writes each stream into a WAV file of its own"
+    static let summary = "Writes each stream to a separate WAV file"
     static let options = [
         HandlerOption(
             "location", example: "call-%s.wav", isOutput: true,
@@ -54,7 +54,7 @@ struct WaveSpeaker: VirtualSpeaker, NamedHandler {
         let path = prefix + (stream.user.map { "user_" + PadName.escape($0.name) } ?? stream.kind) + suffix
         guard !files.values.contains(where: { $0.path == path }) else {
             throw MediaGraphError.alreadyInUse(
-                .init("file \(path)", expected: "a file for each stream", actual: "two users of one name"))
+                .init("file \(path)", actual: "two users have the same name, but each stream needs a separate file"))
         }
         let file = try WaveFile(path, info)
         files[stream] = file
@@ -63,7 +63,7 @@ struct WaveSpeaker: VirtualSpeaker, NamedHandler {
 
     mutating func finish() throws {
         defer { files = [:] }
-        // All of them, whatever becomes of one.
+        // Finish all files, even if one fails.
         let failures = files.values.compactMap { file in Result { try file.finish() }.failure }
         if let failure = failures.first { throw failure }
     }
@@ -73,7 +73,7 @@ extension Result {
     fileprivate var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
 }
 
-/// One WAV file, written by GStreamer: `appsrc ! audiorate ! wavenc ! filesink`.
+/// A WAV file and the pipeline that writes it: `appsrc ! audiorate ! wavenc ! filesink`.
 private final class WaveFile {
     private enum Outcome: Sendable {
         case ended
@@ -84,25 +84,26 @@ private final class WaveFile {
     private let pipeline: Pipeline
     private let source: AppSource
     private let outcome = BlockingMonitor<Outcome?>(nil)
-    /// For the disk, not for the handler: what is queued is written within it.
-    private static let patience: Int64 = 10_000_000
+    /// The time for writing the queued data to the disk, in microseconds.
+    private static let timeLimit: Int64 = 10_000_000
 
     init(_ path: String, _ info: AudioInfo) throws(MediaGraphError) {
         self.path = path
         do {
-            // Blocking: what the disk can't take waits in the speaker, by its own policy.
+            // appsrc blocks if the disk is too slow, so that the data waits in the speaker, subject to its policy.
             pipeline = try Pipeline(
                 parsing:
                     "appsrc name=in format=time block=true max-bytes=1048576 ! audiorate ! wavenc ! filesink name=out async=false"
             )
             try pipeline.element(named: "out")!.setProperty("location", to: path)
-            // Before it starts: appsrc negotiates them on its own thread.
+            // Set the caps before the pipeline starts, because appsrc negotiates them on its own thread.
             try pipeline.element(named: "in")!.setProperty("caps", parsing: "\(info.caps)")
         } catch {
             throw .unsupported(
                 .init(
-                    "wav", expected: "the elements audiorate and wavenc, of gstreamer1.0-plugins-good",
-                    actual: "\(error)"))
+                    "writing \(path)",
+                    actual: "needs audiorate (package gstreamer1.0-plugins-base) and wavenc "
+                        + "(package gstreamer1.0-plugins-good): \(error)"))
         }
         source = AppSource(wrapping: pipeline.element(named: "in")!)!
         pipeline.onMessage { [outcome, pipeline] message in
@@ -110,8 +111,8 @@ private final class WaveFile {
             case .endOfStream: outcome.withLock { $0 = $0 ?? .ended }
             case .error(let report):
                 outcome.withLock { $0 = $0 ?? .failed(report.error.message) }
-                // Nobody empties the queue any more: who waits for room there is let go. Not on this thread, which is the
-                // pipeline's own.
+                // After an error, nothing empties the queue. Stopping the pipeline releases a thread that waits for
+                // room in it. This thread is the pipeline's own and can't stop it.
                 NativeThread("wav-failed") { pipeline.setState(.null) }.detach()
             default: break
             }
@@ -137,10 +138,10 @@ private final class WaveFile {
         }
     }
 
-    /// Writes what is queued, and the header as it should be.
+    /// Writes the queued data and completes the header.
     func finish() throws(MediaGraphError) {
         source.endOfStream()
-        switch outcome.wait(timeout: Self.patience, { $0 }) {
+        switch outcome.wait(timeout: Self.timeLimit, { $0 }) {
         case .ended: return
         case .failed(let reason): throw .processingFailed(.init("writing \(path)", actual: reason))
         case nil:

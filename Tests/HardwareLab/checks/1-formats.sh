@@ -1,7 +1,7 @@
-# DV-1: every format that a camera or a sound card lists, through a pre-processor or a virtual microphone and a session.
+# DV-1: every format that a camera or a sound card lists works in pre-processors, virtual microphones and sessions.
 # shellcheck shell=bash
 
-# formats KIND DEVICE: of a device that `mediagraph devices` lists, one a line, as "MEDIA-TYPE NAME".
+# formats KIND DEVICE: prints the formats that `mediagraph devices` lists for a device, as lines "MEDIA-TYPE NAME".
 formats() {
     mediagraph devices --json | python3 -c '
 import json, sys
@@ -12,10 +12,11 @@ for device in json.load(sys.stdin)["devices"]:
                 print(format["mediaType"], name)' "$1" "$2" | sort -u
 }
 
-# vivid_formats NAMES: those that match, several cameras at once, each in a format of its own, as a graph takes seconds to start.
+# vivid_formats NAMES: checks the formats that match a regular expression. Starting a graph takes seconds, so each graph
+# has several cameras, each with another format.
 vivid_formats() {
     local together=6 first line
-    # All have the same, and to look at one takes seconds too.
+    # Listed once, because listing takes seconds and all of vivid's cameras have the same formats.
     if [ ! -s /run/vivid-formats ]; then
         load vivid n_devs=1 node_types=0x1
         formats camera /dev/video0 >/run/vivid-formats
@@ -23,13 +24,13 @@ vivid_formats() {
     fi
     load vivid n_devs=$together node_types="$(seq -s, $together | sed 's/[0-9][0-9]*/0x1/g')"
     mapfile -t lines < <(grep -Ex "$1" /run/vivid-formats)
-    [ ${#lines[@]} -gt $together ] || fail "only ${lines[*]}"
+    [ ${#lines[@]} -gt $together ] || fail "expected more than $together formats, got ${lines[*]}"
     for ((first = 0; first < ${#lines[@]}; first += together)); do
         local text="" device=0
         for line in "${lines[@]:first:together}"; do
             local type=${line% *} name=${line#* } convert=videoconvert
             [ "$type" != video/x-bayer ] || convert="bayer2rgb ! videoconvert"
-            # Without the text that it writes over its bars.
+            # osd_text_mode=2 removes the text from the colour bars.
             text+="v4l2src device=/dev/video$device extra-controls=c,osd_text_mode=2 !
                 $type,format=$name,width=320,height=180,framerate=5/1 ! $convert !
                 preprocessor handler=invert ! rawdatapipe format=I420 max-frames=9 handler=y4m options=location=$name.y4m "
@@ -37,8 +38,8 @@ vivid_formats() {
         done
         mediagraph run --quiet "$text" --frames 3
     done
-    [ "$(find . -name '*.y4m' | wc -l)" = "${#lines[@]}" ] || fail "not all of ${lines[*]}"
-    # GStreamer 1.22 takes V4L2's big-endian RGB555X and RGB565X for these: their colours are others.
+    [ "$(find . -name '*.y4m' | wc -l)" = "${#lines[@]}" ] || fail "expected a file for each of ${lines[*]}"
+    # GStreamer 1.22 uses these names for V4L2's big-endian RGB555X and RGB565X, so their colours are wrong.
     for name in BGR15 BGR16; do
         [ ! -e $name.y4m ] || rm $name.y4m
     done
@@ -51,9 +52,9 @@ vivid_yuv() {
     ls YUY2.y4m NV12.y4m
 }
 vivid_sensors() { vivid_formats '.* (GRAY.*|[rgb]{4})'; }
-check "DV-1 each RGB format that vivid lists into a pre-processor and a pipe" vivid_rgb
-check "DV-1 each YUV format that vivid lists, YUYV and NV12 among them, into a pre-processor and a pipe" vivid_yuv
-check "DV-1 each grey and Bayer format that vivid lists into a pre-processor and a pipe" vivid_sensors
+check "DV-1 each RGB format that vivid lists reaches a pre-processor and a pipe" vivid_rgb
+check "DV-1 each YUV format that vivid lists, such as YUYV and NV12, reaches a pre-processor and a pipe" vivid_yuv
+check "DV-1 each grey and Bayer format that vivid lists reaches a pre-processor and a pipe" vivid_sensors
 
 vivid_session() {
     load vivid n_devs=1 node_types=0x1
@@ -65,9 +66,9 @@ vivid_session() {
     look --inverted bars hers.y4m
     modprobe -r vivid
 }
-check "DV-1 NV12 of vivid into a pre-processor, a session and a pipe" vivid_session
+check "DV-1 NV12 of vivid reaches a pre-processor, a session and a pipe" vivid_session
 
-# usb_camera_frames CAPS
+# usb_camera_frames CAPS: checks the USB camera's pictures in a pre-processor, a pipe and a session.
 usb_camera_frames() {
     plug_in_usb_camera
     mediagraph run --quiet "v4l2src device=$(usb_camera_path) ! $1 ! videoconvert ! preprocessor handler=invert !
@@ -80,17 +81,17 @@ usb_camera_frames() {
 }
 usb_camera_mjpeg() { usb_camera_frames "image/jpeg,width=640,height=360,framerate=15/1 ! jpegdec"; }
 usb_camera_yuyv() { usb_camera_frames "video/x-raw,format=YUY2,width=640,height=360,framerate=15/1"; }
-check "DV-1 MJPEG of a USB camera into a pre-processor, a pipe and a session" usb_camera_mjpeg
-check "DV-1 YUYV of a USB camera into a pre-processor, a pipe and a session" usb_camera_yuyv
+check "DV-1 MJPEG of a USB camera reaches a pre-processor, a pipe and a session" usb_camera_mjpeg
+check "DV-1 YUYV of a USB camera reaches a pre-processor, a pipe and a session" usb_camera_yuyv
 
 usb_camera_encoded() {
     plug_in_usb_camera
     mediagraph run --quiet "v4l2src device=$(usb_camera_path) ! image/jpeg,framerate=30/1 !
         rawdatapipe buffer-type=encoded handler=count" --frames 20
 }
-check "DV-1 MJPEG of a USB camera as it comes, in a pipe of encoded frames" usb_camera_encoded
+check "DV-1 MJPEG of a USB camera reaches a pipe of encoded frames unchanged" usb_camera_encoded
 
-# record_until BYTES FILE TEXT: runs a graph until it has written so much.
+# record_until BYTES FILE TEXT: runs a graph until the file has more than this many bytes.
 record_until() {
     mediagraph run --quiet "$3" &
     local graph=$!
@@ -110,16 +111,17 @@ usb_microphone() {
         virtualspeaker name=ears max-frames=1000 handler=wav options=location=%s.wav"
     listen user_him.wav 440 -15.05
 }
-check "DV-1 a USB microphone into a virtual microphone, a session and a speaker" usb_microphone
+check "DV-1 sound of a USB microphone reaches a virtual microphone, a session and a speaker" usb_microphone
 
-# What is played on one side of the loopback is recorded on the other; one after the other, for a machine that is emulated.
+# Plays each format on one side of the loopback and records it on the other, one after the other, because the machine is
+# slow.
 alsa_formats() {
     load snd-aloop id=Loopback pcm_substreams=8
     formats microphone "hw:$(readlink /proc/asound/Loopback | tr -dc 0-9),1" >listed
     grep -q 'audio/x-raw S16LE' listed
     local name user caps playing
     while read -r _ name <&3; do
-        # In a user's name an underscore would be written otherwise.
+        # Without underscores, which a user's name would escape.
         caps=audio/x-raw,format=$name,rate=16000,channels=1 user=${name//_/}
         gst-launch-1.0 -q audiotestsrc is-live=true freq=440 volume=0.5 ! audioconvert ! "$caps" ! \
             alsasink device=hw:Loopback,0 >playing.log 2>&1 &
@@ -133,4 +135,4 @@ alsa_formats() {
         listen "user_$user.wav" 440 -9.03
     done 3<listed
 }
-check "DV-1 each format that ALSA's loopback lists into a virtual microphone and a speaker" alsa_formats 300
+check "DV-1 each format that ALSA's loopback lists reaches a virtual microphone and a speaker" alsa_formats 300

@@ -39,7 +39,7 @@ watches() {
 }
 # seen COUNT EVENT KIND
 seen() { [ "$(grep "\"$2\"" watch.log | grep "\"kind\":\"$3\"" | grep -c 'Lab USB Camera')" = "$1" ]; }
-check "DV-4 devices --watch sees a USB camera and its ALSA card unplugged and plugged in again" watches
+check "DV-4 devices --watch reports a USB camera and its sound card being unplugged and plugged in" watches
 
 watches_virtual_camera() {
     modprobe -r v4l2loopback
@@ -57,7 +57,7 @@ watches_virtual_camera() {
 }
 # changed COUNT EVENT KIND
 changed() { [ "$(grep "\"$2\"" watch.log | grep "\"kind\":\"$3\"" | grep -c '"Virtual"')" = "$1" ]; }
-check "DV-4 devices --watch sees a virtual camera become a camera, and cease to be one" watches_virtual_camera
+check "DV-4 devices --watch reports a virtual camera that becomes a camera and ceases to be one" watches_virtual_camera
 
 in_use() {
     plug_in_usb_camera
@@ -68,13 +68,13 @@ in_use() {
     listed list "d['kind'] == 'camera' and f and any(u.startswith('mediagraph (') for u in d['users'])"
     listed list "d['kind'] == 'microphone' and any(u.startswith('mediagraph (') for u in d['users'])"
 }
-check "DV-4 devices that are in use are listed, with who uses them" in_use
+check "DV-4 devices in use are listed with the programs that use them" in_use
 
 doctor() {
     refused 1 "there is no camera /dev/video77" mediagraph doctor "v4l2src device=/dev/video77 ! fakesink"
     plug_in_usb_camera
     mediagraph doctor "v4l2src device=$(usb_camera_path) ! fakesink  alsasrc device=hw:Camera ! fakesink"
     mediagraph doctor "v4l2src device=$(usb_camera_path) ! image/jpeg ! fakesink" "devicesource kind=microphone ! fakesink"
-    refused 1 "doesn't give video/x-h264" mediagraph doctor "v4l2src device=$(usb_camera_path) ! video/x-h264 ! fakesink"
+    refused 1 "doesn't support video/x-h264" mediagraph doctor "v4l2src device=$(usb_camera_path) ! video/x-h264 ! fakesink"
 }
-check "GR-4 doctor finds nothing lacking for a camera that is there, and says what is for one that isn't" doctor
+check "GR-4 doctor reports no problem for an existing camera, and a problem for a missing one" doctor

@@ -1,8 +1,8 @@
-# DV-2: what may be wrong with a device ends `mediagraph run` with status 1 and a message that names the device.
+# DV-2: a problem with a device ends `mediagraph run` with status 1 and a message that names the device.
 # shellcheck shell=bash
 
-# plug_is_pulled DEVICE TEXT: while the graph runs.
-plug_is_pulled() {
+# unplugged_while_running DEVICE TEXT: unplugs the USB camera while a graph runs, and checks how the run ends.
+unplugged_while_running() {
     local device=$1 text=$2 status=0
     mediagraph run "$text" >run.log 2>&1 &
     local graph=$!
@@ -10,23 +10,24 @@ plug_is_pulled() {
     unplug_usb_camera
     wait $graph || status=$?
     cat run.log
-    [ $status -eq 1 ] || fail "status $status"
-    grep -Fq "$device" run.log || fail "doesn't name $device"
+    [ $status -eq 1 ] || fail "expected status 1, got $status"
+    grep -Fq "$device" run.log || fail "the output doesn't name $device"
 }
 
 camera_unplugged() {
     plug_in_usb_camera
     local camera
     camera=$(usb_camera_path)
-    plug_is_pulled "$camera" "v4l2src device=$camera ! image/jpeg ! jpegdec ! videoconvert ! rawdatapipe handler=count"
+    unplugged_while_running "$camera" \
+        "v4l2src device=$camera ! image/jpeg ! jpegdec ! videoconvert ! rawdatapipe handler=count"
 }
-check "DV-2 a USB camera unplugged while it runs is an error with its name" camera_unplugged
+check "DV-2 a USB camera that is unplugged during a run is an error with its name" camera_unplugged
 
 microphone_unplugged() {
     plug_in_usb_camera
-    plug_is_pulled hw:Camera "alsasrc device=hw:Camera ! audioconvert ! fakesink"
+    unplugged_while_running hw:Camera "alsasrc device=hw:Camera ! audioconvert ! fakesink"
 }
-check "DV-2 a USB microphone unplugged while it runs is an error with its name" microphone_unplugged
+check "DV-2 a USB microphone that is unplugged during a run is an error with its name" microphone_unplugged
 
 camera_busy() {
     plug_in_usb_camera
@@ -53,7 +54,7 @@ missing() {
     refused 1 hw:Nobody mediagraph run "alsasrc device=hw:Nobody ! fakesink"
     refused 1 hw:Nobody mediagraph run "audiotestsrc ! alsasink device=hw:Nobody"
 }
-check "DV-2 a camera, a microphone or a speaker that isn't there is an error with its name" missing
+check "DV-2 a missing camera, microphone or speaker is an error with its name" missing
 
 forbidden() {
     plug_in_usb_camera
@@ -67,7 +68,7 @@ forbidden() {
     refused 1 "$camera.*permission denied" "${nobody[@]}" mediagraph run "v4l2src device=$camera ! fakesink"
     refused 1 "hw:Camera.*permission denied" "${nobody[@]}" mediagraph run "alsasrc device=hw:Camera ! fakesink"
 }
-check "DV-2 a camera or a microphone that one may not open is an error with its name" forbidden
+check "DV-2 a camera or a microphone without permission is an error with its name" forbidden
 
 wrong_format() {
     plug_in_usb_camera
@@ -76,4 +77,4 @@ wrong_format() {
     refused 1 "$camera" mediagraph run "v4l2src device=$camera ! video/x-raw,format=NV12 ! fakesink"
     refused 1 hw:Camera mediagraph run "alsasrc device=hw:Camera ! audio/x-raw,rate=44100 ! fakesink"
 }
-check "DV-2 a format that the device doesn't have is an error with its name" wrong_format
+check "DV-2 a format that the device lacks is an error with the device's name" wrong_format

@@ -1,7 +1,7 @@
-# GR-7: what is in Pipelines/ for devices, with the kernel's.
+# GR-7: the descriptions in Pipelines/ that use devices run with the kernel's devices.
 # shellcheck shell=bash
 
-# description NAME
+# description NAME: runs a description of Pipelines/ with the USB camera and a virtual camera.
 description() {
     plug_in_usb_camera
     load v4l2loopback video_nr=60 card_label=Virtual exclusive_caps=1

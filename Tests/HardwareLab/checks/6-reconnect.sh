@@ -1,11 +1,12 @@
-# DV-2: a USB camera and its microphone are unplugged and plugged in again while a session runs. CYCLES times, 2 by default.
+# DV-2: a USB camera and its microphone are unplugged and plugged in again while a session runs, CYCLES times (2 by
+# default).
 # shellcheck shell=bash
 
 replugged() {
     local cycles=${CYCLES:-2} camera session cycle objects=0 memory=0 files=0
     plug_in_usb_camera
     camera=$(usb_camera_path)
-    # On SIGUSR1 the tracer logs every object that is alive.
+    # On SIGUSR1, the tracer logs all living objects.
     GST_TRACERS=leaks GST_DEBUG=GST_TRACER:7 GST_DEBUG_FILE=objects GST_DEBUG_NO_COLOR=1 GST_LEAKS_TRACER_SIG=1 \
         mediagraph run --json "
         devicesource name=camera reconnect=gap source=\"v4l2src device=$camera\" !
@@ -18,7 +19,7 @@ replugged() {
         hers.audio_him ! ears.user_him
         virtualspeaker name=ears max-frames=1000 handler=wav options=location=%s.wav" >run.log 2>errors.log &
     session=$!
-    # What happened, where a check fails: progress would fill the report.
+    # The report of a failed check shows events without progress, which would fill it.
     trap 'grep -v "\"progress\"" run.log; ls -l /dev/video*; end_check' EXIT
     for ((cycle = 0; cycle <= cycles; cycle++)); do
         if [ "$cycle" -gt 0 ]; then
@@ -35,8 +36,8 @@ replugged() {
         look_inside "$session"
     done
     kill -TERM $session
-    wait $session || fail "status $?: $(cat errors.log)"
-    # Of vhci's and QEMU's making, what the camera gives is late now and then, but none of what it gave is lost.
+    wait $session || fail "expected status 0, got $?: $(cat errors.log)"
+    # vhci and QEMU may delay the camera's pictures, but no picture may be lost.
     python3 - "$cycles" run.log <<'PYTHON'
 import json, sys
 
@@ -48,7 +49,7 @@ for node in "camera", "microphone":
         print(f"{node}: away from {lost['lostAt']:.3f} to {back['backAt']:.3f} s")
         assert lost["lostAt"] == back["lostAt"] < back["backAt"], back
 statuses = [event["on"] for event in events if event["event"] == "status" and event["node"] == "seen"]
-# Off once more, at the end.
+# The pipe is off once more at the end.
 assert statuses[: 2 * cycles + 1] == [True] + [False, True] * cycles, statuses
 nodes = {node["name"]: node for node in events[-1]["nodes"]}
 print(nodes)
@@ -57,10 +58,10 @@ assert all(node["dropped"] == 0 for node in nodes.values()), nodes
 PYTHON
     listen user_him.wav 440 -15.05
 }
-# said COUNT PATTERN: so many events of that kind so far.
+# said COUNT PATTERN: succeeds if at least COUNT events match.
 said() { [ "$(grep -c "$2" run.log)" -ge "$1" ]; }
 
-# look_inside PROCESS: neither objects nor open files grow, and memory but little.
+# look_inside PROCESS: fails if the number of objects or open files grows, or if memory grows by more than a fifth.
 look_inside() {
     local before now
     before=$(count_objects)
@@ -68,18 +69,19 @@ look_inside() {
     sleep 2
     now=$(($(count_objects) - before))
     echo "objects: $now, files: $(open_files "$1"), memory: $(memory_of "$1") kB"
-    # The first device's way stays open in some drivers' caches: what comes back is compared with what came back first.
+    # Some drivers keep data of the first device in their caches, so later cycles are compared with the first cycle.
     if [ "$cycle" -eq 1 ]; then
         objects=$now files=$(open_files "$1") memory=$(memory_of "$1")
     elif [ "$cycle" -gt 1 ]; then
-        [ "$now" -le $((objects + 5)) ] || fail "objects: $objects before, $now after $cycle times"
-        [ "$(open_files "$1")" -le "$files" ] || fail "files: $files before, $(open_files "$1") after $cycle times"
-        [ "$(memory_of "$1")" -le $((memory + memory / 5)) ] || fail "kB: $memory before, $(memory_of "$1") after $cycle times"
+        [ "$now" -le $((objects + 5)) ] || fail "objects: $objects after one cycle, $now after $cycle"
+        [ "$(open_files "$1")" -le "$files" ] || fail "files: $files after one cycle, $(open_files "$1") after $cycle"
+        [ "$(memory_of "$1")" -le $((memory + memory / 5)) ] ||
+            fail "memory in kB: $memory after one cycle, $(memory_of "$1") after $cycle"
     fi
 }
-# Buffers come and go, and events.
+# Buffers and events are left out, because their number varies.
 count_objects() { grep 'object-alive,' objects | grep -cv 'GstBuffer,\|GstMemory,\|GstEvent,\|GstSample,' || true; }
 open_files() { find "/proc/$1/fd" -mindepth 1 | wc -l; }
 memory_of() { awk '/^VmRSS/ {print $2}' "/proc/$1/status"; }
 
-check "DV-2 a USB camera and its microphone unplugged and back in a session: it goes on, with the gap told" replugged $((60 + 30 * ${CYCLES:-2}))
+check "DV-2 a session continues while a USB camera and its microphone are away, and reports the gap" replugged $((60 + 30 * ${CYCLES:-2}))

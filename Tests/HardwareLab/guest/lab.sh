@@ -1,4 +1,4 @@
-# What checks are written with. In a check a command that fails is the failure; $DIR is an empty folder of its own.
+# Functions for checks. A check fails if one of its commands fails. $DIR is the check's own empty folder.
 # shellcheck shell=bash
 
 begin_check() {
@@ -9,7 +9,7 @@ begin_check() {
     trap 'exit 124' TERM
 }
 
-# Nothing that a check has started outlives it, but the USB camera and drivers.
+# Ends all jobs that the check has started. The USB camera and drivers stay.
 end_check() {
     local status=$? job
     for job in $(jobs -p); do kill -KILL "$job" 2>/dev/null || true; done
@@ -24,34 +24,35 @@ fail() {
     exit 1
 }
 
-# eventually COMMAND: until it succeeds, half a minute at most.
+# eventually COMMAND: repeats the command until it succeeds; fails after half a minute.
 eventually() {
     local _
     for _ in {1..100}; do
         if "$@" >/dev/null 2>&1; then return; fi
         sleep 0.3
     done
-    fail "half a minute, and still not: $*"
+    fail "didn't succeed within half a minute: $*"
 }
 
-# refused STATUS TEXT COMMAND: it ends with this status, and says this (an extended regular expression).
+# refused STATUS TEXT COMMAND: fails unless the command ends with this status and its output matches this extended
+# regular expression.
 refused() {
     local wanted=$1 text=$2 status=0
     shift 2
     "$@" >refused.log 2>&1 || status=$?
-    [ $status -eq "$wanted" ] || fail "status $status instead of $wanted: $*"
-    grep -Eq "$text" refused.log || fail "doesn't say \"$text\": $*"
+    [ $status -eq "$wanted" ] || fail "expected status $wanted, got $status: $*"
+    grep -Eq "$text" refused.log || fail "the output doesn't match \"$text\": $*"
 }
 
 # --- Devices
 
-# load DRIVER [OPTION...]: its devices are there when this returns. It stays for the checks that follow.
+# load DRIVER [OPTION...]: loads a driver and waits for its devices. The driver stays loaded for later checks.
 load() {
     modprobe "$@"
     udevadm settle
 }
 
-# The USB camera with its microphone is plugged in when this returns, as usb_camera_path and hw:Camera.
+# Plugs in the USB camera with its microphone and waits until usb_camera_path and hw:Camera exist.
 plug_in_usb_camera() {
     local process
     if process=$(cat /run/usb_camera.pid 2>/dev/null); then
@@ -71,7 +72,8 @@ unplug_usb_camera() {
 }
 usb_camera_is_there() { [ -e "$(usb_camera_path)" ] && [ -e /proc/asound/Camera/pcm0c ]; }
 usb_camera_is_gone() { [ -z "$(usb_camera_path)" ] && [ ! -e /proc/asound/Camera ]; }
-# It may have another number each time; a camera's first file is the one for pictures.
+# Prints the device of the camera, whose number may change each time. Of a camera's devices, the one with index 0
+# captures pictures.
 usb_camera_path() {
     local folder
     for folder in /sys/class/video4linux/*; do
@@ -84,7 +86,8 @@ usb_camera_path() {
 look() { /project/Tests/HardwareLab/guest/look.py "$@"; }
 listen() { /project/Tests/HardwareLab/guest/listen.py "$@"; }
 
-# listed FILE PYTHON-EXPRESSION: holds for one device of the list, which is called `d`, with its formats as `f`.
+# listed FILE PYTHON-EXPRESSION: fails unless the expression is true for a device `d` of the list, whose formats are
+# `f`.
 listed() {
     python3 -c '
 import json, sys

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Fails unless a WAV file (16 bits) holds at least a second of a tone at a level, and hardly anything else.
+"""Fails unless a WAV file (16 bits) contains at least a second of a tone at a level, and hardly anything else.
 
     listen.py FILE HERTZ DECIBELS
 
-The level is that of a sine of so many dBFS (RMS), within 1 dB. An emulated machine that shares its processors is late now
-and then, and a device doesn't wait: up to a fifth of the file may be torn, and silence doesn't count.
+The level is the RMS of the tone in dBFS, with a tolerance of 1 dB. An emulated machine that shares its processors is sometimes
+late, and devices don't wait: up to a fifth of the windows may be torn. Silence is ignored.
 """
 
 import array
@@ -32,8 +32,8 @@ def main():
         rate, channels = file.getframerate(), file.getnchannels()
         data = array.array("h", file.readframes(min(file.getnframes(), 5 * rate)))
     if file.getsampwidth() != 2:
-        sys.exit(f"{path}: not 16 bits")
-    # Whole periods.
+        sys.exit(f"{path}: expected 16 bits, got {8 * file.getsampwidth()}")
+    # Windows have a whole number of periods.
     length = round(round(WINDOW * frequency) * rate / frequency)
     good = torn = 0
     samples = [sample / 32768 for sample in data[::channels]]
@@ -45,7 +45,7 @@ def main():
             good += 1
         else:
             torn += 1
-    print(f"{path}: {good * WINDOW:.1f} s are {frequency:g} Hz at {level:g} dBFS, {torn * WINDOW:.1f} s are something else")
+    print(f"{path}: {good * WINDOW:.1f} s are {frequency:g} Hz at {level:g} dBFS, {torn * WINDOW:.1f} s are other sound")
     if good * WINDOW < 1 or torn > good / 4:
         sys.exit(1)
 

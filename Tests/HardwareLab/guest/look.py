@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Fails unless every picture of YUV4MPEG2 files (4:2:0) shows what a device of the lab gave.
+"""Fails unless every picture of YUV4MPEG2 files (4:2:0) is a picture of one of the lab's devices.
 
     look.py bars FILE...                 vivid's colour bars
-    look.py numbers FRAMES FILE...       at least so many pictures of the USB camera or of `counter`, whole, none earlier than the
-                                         one before. (A device doesn't wait for an emulated machine that is late: some may be
-                                         missing; and v4l2loopback begins with a picture twice.)
+    look.py numbers FRAMES FILE...       at least FRAMES complete pictures of the USB camera or of `counter`, in order. (Pictures may
+                                         be missing, because devices don't wait for a machine that is late. v4l2loopback begins with
+                                         the same picture twice.)
 
-With --inverted first the pictures have been inverted on their way.
+With --inverted as the first argument, the pictures are inverted.
 """
 
 import sys
 
 # Red, green and blue of vivid's bars, from the left.
 BARS = [(1, 1, 1), (1, 1, 0), (0, 1, 1), (0, 1, 0), (1, 0, 1), (1, 0, 0), (0, 0, 1), (0, 0, 0)]
-# The USB camera shows so many pictures over and over.
+# The number of pictures that the USB camera repeats.
 PICTURES = 32
 
 
@@ -23,17 +23,17 @@ def read(path):
         header = file.readline().decode().split()
         fields = {field[0]: field[1:] for field in header[1:]}
         if not header or header[0] != "YUV4MPEG2" or not fields.get("C", "420").startswith("420"):
-            sys.exit(f"{path}: not what this reads: {header}")
+            sys.exit(f"{path}: expected YUV4MPEG2 with 4:2:0, got {header}")
         width, height = int(fields["W"]), int(fields["H"])
         size = width * height + 2 * ((width + 1) // 2) * ((height + 1) // 2)
         pictures = []
         while file.readline().startswith(b"FRAME"):
             data = file.read(size)
-            # Killed while it wrote.
+            # The last picture is incomplete if the writer was killed.
             if len(data) == size:
                 pictures.append(data)
     if not pictures:
-        sys.exit(f"{path}: no picture")
+        sys.exit(f"{path}: contains no picture")
     return width, height, pictures
 
 
@@ -53,7 +53,7 @@ def check_bars(path, invert):
             luma, u, v = (255 - value if invert else value for value in planes)
             luma, u, v = 1.164 * (luma - 16), u - 128, v - 128
             lumas.append(luma)
-            # BT.601 or 709: the bars are far enough apart.
+            # Works for BT.601 and BT.709, because the bars' colours are far apart.
             colours.append((is_high(luma + 1.6 * v), is_high(luma - 0.39 * u - 0.81 * v), is_high(luma + 2.02 * u)))
         falls = all(left > right + 4 for left, right in zip(lumas, lumas[1:]))
         if "GRAY" in path and falls:
@@ -74,8 +74,8 @@ def check_numbers(path, least, invert):
     print(f"{path}: {numbers}")
     changes = sum(left != right for left, right in zip(numbers, numbers[1:]))
     if changes + 1 < least:
-        sys.exit(f"{path}: {changes + 1} pictures, fewer than {least}")
-    # uvcvideo copies its first two pictures side by side: on a busy machine the second may be there first.
+        sys.exit(f"{path}: expected at least {least} pictures, got {changes + 1}")
+    # uvcvideo copies its first two pictures in parallel: on a busy machine, the second may arrive first.
     for left, right in zip(numbers[1:], numbers[2:]):
         if (right - left) % PICTURES > PICTURES // 2:
             sys.exit(f"{path}: {right} after {left}")

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""A USB camera with a microphone, in software, on the kernel's own drivers.
+"""A USB camera with a microphone, in software, for the kernel's own drivers.
 
     usb_camera.py FOLDER
 
 It speaks USB/IP to the kernel's virtual host controller (vhci-hcd, which must be loaded), so uvcvideo and snd-usb-audio
-drive it as they would a real one. Its pictures are FOLDER/*.jpg as MJPEG and FOLDER/*.yuyv as YUYV, 640x360 at 30 or 15
-frames a second, over and over; its microphone hears FOLDER/sound.raw: S16LE, stereo, 48 kHz.
+drive it like a real camera. It repeats the pictures FOLDER/*.jpg as MJPEG and FOLDER/*.yuyv as YUYV, 640x360 at 30 or 15
+frames a second. Its microphone repeats FOLDER/sound.raw: S16LE, stereo, 48 kHz.
 
-SIGUSR1 pulls the plug, SIGUSR2 puts it back.
+SIGUSR1 unplugs the camera, SIGUSR2 plugs it in again.
 
 Sources: USB Video Class 1.1, USB Audio Class 1.0, and Documentation/usb/usbip_protocol.rst of the kernel.
 """
@@ -96,7 +96,7 @@ CONFIGURATION = bytes([9, 2]) + le16(9 + len(INTERFACES)) + bytes([4, 1, 0, 0x80
 
 
 def probe(format_index, interval):
-    """What a stream would be like: UVC's video probe and commit control."""
+    """Returns UVC's video probe and commit control, which describes a stream."""
     return (
         le16(1) + bytes([format_index, 1]) + le32(interval) + le16(0) * 5 + le32(WIDTH * HEIGHT * 2) + le32(PAYLOAD)
     )
@@ -106,15 +106,15 @@ def probe(format_index, interval):
 
 
 class Gone(Exception):
-    """The plug is out."""
+    """The camera was unplugged."""
 
 
 class Camera:
-    """Plugged in from the beginning until `unplug`."""
+    """A camera that is plugged in until `unplug` is called."""
 
     def __init__(self, pictures, sound):
         self.pictures = pictures  # by format index
-        self.sound = sound * 2  # so that any part of a turn is in one piece
+        self.sound = sound * 2  # doubled, so that each part is contiguous even if it wraps around
         self.probed = (MJPEG, INTERVALS[0])
         self.committed = self.probed
         self.is_plugged = True
@@ -134,7 +134,7 @@ class Camera:
         try:
             self.socket.shutdown(socket.SHUT_RDWR)
         except OSError:
-            pass  # the kernel hung up first
+            pass  # the kernel closed the connection first
 
     def until_unplugged(self, work):
         try:
@@ -186,7 +186,7 @@ class Camera:
         self.socket.sendall(header + data + b"".join(struct.pack(">4I", *packet) for packet in packets))
 
     def complete(self, sequence, data, **isochronous):
-        # One lock around looking and sending: nothing may complete after its unlinking was answered.
+        # Holds the lock while checking and sending, so that no request completes after its unlinking was answered.
         with self.sending:
             if sequence in self.pending:
                 self.pending.discard(sequence)
@@ -216,7 +216,7 @@ class Camera:
                 self.send(sequence, 0, actual=len(sent))
 
     def control_answer(self, kind, request, value, interface, sent):
-        """`None` is a stall."""
+        """Returns the answer to a control request; `None` stalls the endpoint."""
         if kind == 0x80 and request == 6:  # get descriptor
             which, index = value >> 8, value & 255
             if which == 3:
@@ -260,7 +260,7 @@ class Camera:
         while self.is_plugged:
             request = self.next_request(VIDEO_ENDPOINT)
             format_index, interval = self.committed
-            # Who was away for long gets no burst of what was missed.
+            # After a long pause, missed pictures aren't sent in a burst.
             due = max(due + interval / 1e7, time.monotonic() - 0.1)
             time.sleep(max(0, due - time.monotonic()))
             pictures = self.pictures[format_index]
@@ -278,7 +278,7 @@ class Camera:
                 request = self.next_request(VIDEO_ENDPOINT)
 
     def listen(self):
-        # What a busy machine was late with is made up for: a microphone keeps its rate.
+        # Makes up for delays on a busy machine, because a microphone keeps its rate.
         position, due, frame = 0, time.monotonic(), 0
         while self.is_plugged:
             sequence, _, _, packets = self.next_request(AUDIO_ENDPOINT)
@@ -296,7 +296,7 @@ class Camera:
 def read_all(pattern):
     files = sorted(glob.glob(pattern))
     if not files:
-        sys.exit(f"usb_camera.py: no {pattern}")
+        sys.exit(f"usb_camera.py: no file matches {pattern}")
     pictures = []
     for name in files:
         with open(name, "rb") as file:

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite struct CheckTests {
-    @Test("GR-2 check renders each problem with its place, and counts them")
+    @Test("GR-2 check shows each problem in its line, and counts the problems")
     func rendered() throws {
         let folder = TemporaryFolder()
         let file = try folder.write(
@@ -27,7 +27,7 @@ import Testing
                 """)
     }
 
-    @Test("GR-2 check says what is fine, for several descriptions at once")
+    @Test("GR-2 check reports which of several descriptions are fine")
     func fine() throws {
         let folder = TemporaryFolder()
         let good = try folder.write("videotestsrc ! videoconvert ! ${SINK:-fakesink}", to: "good.pipeline")
@@ -42,7 +42,7 @@ import Testing
         #expect(missing.errors == "error: there is no file \"\(folder.path("none.pipeline"))\"\n")
     }
 
-    @Test("GR-2 check --json is a line for each description")
+    @Test("GR-2 check --json prints a line for each description")
     func json() throws {
         struct Record: Decodable {
             struct Diagnostic: Decodable {
@@ -70,7 +70,7 @@ import Testing
         #expect(diagnostic.hint == "did you mean \"fakesink\"?")
     }
 
-    @Test("GR-2 a huge description is checked, and a directory or bytes that are no text are refused")
+    @Test("GR-2 a huge description is checked; a directory and bytes that aren't text are refused")
     func odd() throws {
         let folder = TemporaryFolder()
         let many = Array(repeating: "fakesrc ! fakesink", count: 2000).joined(separator: "\n")
@@ -85,7 +85,7 @@ import Testing
         #expect(binary.errors == "error: standard input isn't UTF-8 text\n")
     }
 
-    @Test("GR-2 a pasted command with a variable in front isn't taken for that variable's value")
+    @Test("GR-2 in a pasted command, an environment variable isn't taken for a description's variable")
     func pastedWithVariable() throws {
         let check = try Program.run("check", "GST_DEBUG=3 gst-launch-1.0 -v videotestsrc ! fakesink")
         #expect(check.status == 2)
@@ -114,7 +114,7 @@ import Testing
         #expect(input.errors.hasPrefix("error: standard input is"), "\(input.errors)")
     }
 
-    @Test("GR-5 a library that can't be loaded ends the program with status 2")
+    @Test("GR-5 the program ends with status 2 if a library can't be loaded")
     func libraries() throws {
         let option = try Program.run("check", "--load", "/no/such.so", "fakesrc ! fakesink")
         #expect(option.status == 2)
@@ -125,7 +125,7 @@ import Testing
         #expect(variable.errors.contains("/no/other.so"))
     }
 
-    @Test("GR-5 a library's name without a folder is the file that is here")
+    @Test("GR-5 a library's name without a folder refers to the current folder")
     func libraryHere() throws {
         let folder = TemporaryFolder()
         _ = try folder.write("no library", to: "mine.so")
@@ -134,7 +134,7 @@ import Testing
         #expect(here.errors.contains("./mine.so: file too short"), "\(here.errors)")
     }
 
-    @Test("GR-2 check --json says in JSON why there is nothing to check")
+    @Test("GR-2 check --json reports a missing file in JSON")
     func missingJSON() throws {
         struct Record: Decodable {
             var file: String
@@ -152,7 +152,7 @@ import Testing
         #expect(records[0].error == "there is no file \"/no/such.pipeline\"")
     }
 
-    @Test("GR-2 check warns of autovideosink where there is no display, and only there")
+    @Test("GR-2 check warns of autovideosink only if there is no display")
     func display() throws {
         func errors(_ display: String) throws -> String {
             try Program.run(
@@ -163,7 +163,7 @@ import Testing
         #expect(try errors(":0") == "")
     }
 
-    @Test("GR-2 check and run refuse a sink that nothing is linked to, which would wait for ever")
+    @Test("GR-2 check and run refuse an unlinked sink, which would wait forever")
     func unlinked() throws {
         for command in ["check", "run"] {
             let program = try Program.run(command, "videotestsrc ! tee name=t  fakesink", timeout: 20)
@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test(
-        "GR-2 a home folder that only a shell knows is an error with the whole path",
+        "GR-2 the error of a path with ~ shows the whole path",
         arguments: [
             ("videotestsrc ! filesink location=~/a", 34), ("filesrc location=~/a ! fakesink", 18),
             ("videosource handler=y4m options=\"location=~/a\" ! fakesink", 34),
@@ -190,12 +190,12 @@ import Testing
                 program.errors.contains(
                     ":1:\(column): error: GStreamer doesn't expand ~: there is no folder \"~\" here\n"))
             #expect(
-                program.errors.contains("~ write the whole path: /home/me/a, or $HOME/a in a shell's double quotes\n"))
+                program.errors.contains("~ write the full path: /home/me/a, or $HOME/a in double quotes in a shell\n"))
             #expect(program.errors.contains("\n1 error\n"), "\(program.errors)")
         }
     }
 
-    @Test("GR-2 check warns of a pattern that no file matches, with the element's own pattern too")
+    @Test("GR-2 check warns of a pattern that no file matches, including an element's default pattern")
     func patterns() throws {
         let folder = TemporaryFolder()
         let pattern = folder.path("f-%03d.png")
@@ -209,7 +209,7 @@ import Testing
         #expect(own.errors.contains("1:1: warning: no file matches \"%05d\"\n"), "\(own.errors)")
     }
 
-    @Test("GR-2 check warns of files that aren't there, with the nearest, and run names them in its error")
+    @Test("GR-2 check warns of missing files and suggests the nearest, and run names them in its error")
     func files() throws {
         let folder = TemporaryFolder()
         let file = try folder.write("x", to: "clip.mkv")
@@ -224,9 +224,9 @@ import Testing
         let run = try Program.run(
             "run", "videotestsrc ! preprocessor handler=watermark options=image=none.png ! fakesink")
         #expect(run.status == 1)
-        #expect(run.errors.contains("got none.png (No such file or directory)"), "\(run.errors)")
+        #expect(run.errors.contains("can't read none.png: No such file or directory"), "\(run.errors)")
         #expect(!run.errors.contains("warning"))
-        // Foundation's functions for paths trap at this one.
+        // Foundation's path functions trap on this path.
         #expect(try Program.run("check", "filesrc location=b ! fakesink").errors.contains("there is no file \"b\""))
         let folderGiven = try Program.run("check", "videosource handler=y4m options=location=/tmp ! fakesink")
         #expect(folderGiven.errors.contains("warning: \"/tmp\" is a directory"), "\(folderGiven.errors)")

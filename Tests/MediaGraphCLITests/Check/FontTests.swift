@@ -1,7 +1,7 @@
 import Testing
 
 @Suite struct FontTests {
-    /// Where fontconfig finds nothing.
+    /// Returns an environment in which fontconfig finds no font.
     private static func withoutFonts(_ folder: TemporaryFolder) throws -> [String: String] {
         let file = try folder.write(
             """
@@ -11,7 +11,7 @@ import Testing
         return ["FONTCONFIG_FILE": file]
     }
 
-    @Test("GR-2 check warns of text where no font is installed, and only there")
+    @Test("GR-2 check warns of handlers that draw text only if no font is installed")
     func check() throws {
         let folder = TemporaryFolder()
         let bare = try Self.withoutFonts(folder)
@@ -25,7 +25,7 @@ import Testing
         #expect(try Program.run("check", picture, environment: bare).errors == "")
     }
 
-    @Test("GR-4 graph warns once of a picture without fonts")
+    @Test("GR-4 graph warns once if no font is installed")
     func graph() throws {
         let folder = TemporaryFolder()
         let bare = try Self.withoutFonts(folder)

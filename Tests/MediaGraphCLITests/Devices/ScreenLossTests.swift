@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A screen or a window that goes while it is captured. In processes of their own: Xlib ends the process by default.
+/// Screens and windows that are lost while they are captured. Each test runs separate processes, because Xlib ends the
+/// process by default.
 @Suite struct ScreenLossTests {
     private let folder = TemporaryFolder()
 
@@ -15,7 +16,7 @@ import Testing
         "ximagesrc display-name=\(display.name) use-damage=false \(more)"
     }
 
-    @Test("DV-2 an X server that ends is an error of what captures its screen, with the screen's name")
+    @Test("DV-2 the end of an X server is an error of the capturing element, with the screen's name")
     func server() throws {
         let display = try VirtualDisplay(width: 160, height: 120)
         let program = try run("\(Self.capture(display)) ! rawdatapipe handler=count")
@@ -27,7 +28,7 @@ import Testing
     }
 
     @Test(
-        "DV-2 an X server that isn't there is reported by its name",
+        "DV-2 a missing X server is reported with its name",
         arguments: [
             ("ximagesrc ! fakesink", ":411", "X screen :411"),
             ("ximagesrc ! fakesink", "", "X screen (DISPLAY isn't set)"),
@@ -38,17 +39,17 @@ import Testing
         let run = try Program.run("run", text, environment: ["DISPLAY": display])
         #expect(run.status == 1)
         #expect(run.errors.contains("0: \(name): "), "\(run.errors)")
-        #expect(run.errors.contains("`mediagraph devices` lists the devices that are there"), "\(run.errors)")
+        #expect(run.errors.contains("`mediagraph devices` lists the available devices"), "\(run.errors)")
     }
 
-    @Test("DV-1 an X server that begins anew when its last client goes is captured, and shows windows, each time")
+    @Test("DV-1 an X server that resets itself when its last client leaves is captured and shows windows")
     func resettingServer() throws {
         let display = try VirtualDisplay(width: 160, height: 120)
         let proxy = try DisplayProxy(display, name: 4100, resetTime: .milliseconds(100))
         for text in [
             "ximagesrc ! videoconvert ! rawdatapipe handler=count",
             "devicesource source=ximagesrc ! videoconvert ! rawdatapipe handler=count",
-            // It tries Xv first, which this server hasn't.
+            // autovideosink tries Xv first, which this server lacks.
             "videotestsrc num-buffers=4 ! videoconvert ! autovideosink",
         ] {
             let run = try Program.run("run", "--quiet", "--frames", "2", text, environment: ["DISPLAY": proxy.name])
@@ -56,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("GR-3 an X server that hangs is reported by the window that waits for it")
+    @Test("GR-3 a hanging X server is reported with the sink that waits for it")
     func hangingServer() throws {
         let display = try VirtualDisplay(width: 160, height: 120)
         display.hang()
@@ -69,7 +70,7 @@ import Testing
         #expect(told.contains("is still starting after 3 s") && told.contains("hangs while starting"), "\(told)")
     }
 
-    @Test("DV-2 an X server that ends is the end of a user's share, and the session goes on")
+    @Test("DV-2 the end of an X server ends a user's share, and the session continues")
     func share() throws {
         let display = try VirtualDisplay(width: 160, height: 120)
         let program = try run(
@@ -87,7 +88,7 @@ import Testing
         #expect(program.end() == 0, "\(program.output)")
     }
 
-    @Test("DV-2 an X server that ends is an error of what shows a picture there, and files of other branches are whole")
+    @Test("DV-2 the end of an X server is an error of a video sink, and files of other branches are whole")
     func preview() throws {
         let display = try VirtualDisplay(width: 160, height: 120)
         let file = folder.path("preview.mp4")
@@ -106,7 +107,7 @@ import Testing
     }
 
     @Test(
-        "DV-4 an X server that ends while it is asked for its screen costs the list that screen, and nothing else",
+        "DV-4 if an X server ends while its screen is listed, the list lacks only that screen",
         arguments: [1, 2, 3, 5, 8])
     func endsWhileAsked(pieces: Int) throws {
         let display = try VirtualDisplay(width: 160, height: 120)
@@ -123,14 +124,14 @@ import Testing
         #expect(program.end() == 0, "\(program.output)\(program.errors)")
     }
 
-    // MARK: In a devicesource
+    // MARK: devicesource
 
     private func count(_ event: String, _ program: LiveProgram) -> Int {
         program.output.components(separatedBy: "\"event\":\"\(event)\"").count - 1
     }
 
     @Test(
-        "DV-2 each loss of an X server is reported, and its screen is back with it",
+        "DV-2 each loss of an X server is reported, and its screen returns with it",
         arguments: ["fakesink", "call.share"])
     func serverIsBack(sink: String) throws {
         var display = try VirtualDisplay(width: 160, height: 120)
@@ -148,7 +149,7 @@ import Testing
         #expect(program.end() == 0, "\(program.output)\(program.errors)")
     }
 
-    @Test("DV-2 an X server that ends isn't the end of the program that takes the default screen")
+    @Test("DV-2 the end of an X server doesn't end a program that captures the default screen")
     func defaultScreen() throws {
         let display = try VirtualDisplay(width: 160, height: 120)
         let program = try run(
@@ -163,7 +164,7 @@ import Testing
 
     // MARK: Windows
 
-    /// A window of 160×120 with its program's name, as long as this is held.
+    /// A window of 160×120 with its program's name, which is open until this is released.
     private final class Window {
         static let mine = "gst-launch-1.0"
         static let other = "mediagraph"
@@ -189,7 +190,7 @@ import Testing
         deinit { close() }
     }
 
-    /// Runs a capture until it finds its window; gives the picture's width.
+    /// Runs a capture until it finds its window, and returns the picture's width.
     private func width(of capture: String) throws -> String {
         let deadline = Date(timeIntervalSinceNow: 60)
         let file = folder.path("look.y4m")
@@ -205,7 +206,7 @@ import Testing
     }
 
     @Test(
-        "DV-2 a window that isn't there is an error that names it, and never the whole screen",
+        "DV-2 a missing window is an error that names it, and isn't replaced by the whole screen",
         arguments: ["xid=0x7777777", "xname=nobody"], ["", "devicesource"])
     func noWindow(window: String, node: String) throws {
         let display = try VirtualDisplay(width: 320, height: 240)
@@ -219,11 +220,11 @@ import Testing
         #expect(!program.output.contains("\"on\":true"), "\(program.output)")
     }
 
-    @Test("DV-2 a window that was asked for by its number isn't waited for: X gives that to another window")
+    @Test("DV-2 devicesource doesn't wait for a closed window by its number, which X gives to another window")
     func numberedWindow() throws {
         let display = try VirtualDisplay(width: 320, height: 240)
         let window = try Window(Window.mine, on: display)
-        // Clients' numbers differ by this; ximagesink's window is its third resource.
+        // The numbers of clients differ by 1 << 21, and ximagesink's window is its client's third resource.
         func isThere(_ number: Int) throws -> Bool {
             let capture = Self.capture(display, "xid=\(number)")
             return try Program.run("run", "--quiet", "--frames", "1", "\(capture) ! fakesink").status == 0
@@ -232,7 +233,8 @@ import Testing
         let number = try #require(try (1...8).map { ($0 << 21) + 2 }.first(where: isThere))
         let capture = Self.capture(display, "xid=\(number)")
         let program = try run("devicesource reconnect=slate source=\"\(capture)\" ! fakesink")
-        // A format alone is told before it is open: who is closed by then is one that isn't there, and ends the graph.
+        // Waits for progress too, because the format is reported before the window is open: a window that is closed
+        // then counts as missing and ends the graph.
         #expect(
             program.waits { self.count("format", $0) == 1 && self.count("progress", $0) > 0 },
             "\(program.output)\(program.errors)")
@@ -241,7 +243,7 @@ import Testing
         #expect(
             program.output.contains("so the graph doesn't wait for this one; to wait for a window, set xname"),
             "\(program.output)")
-        // Of clients that come the server gives one the numbers of the one that has gone.
+        // The server gives the number of the closed client to one of these new clients.
         let others = try (0..<4).map { _ in try Window(Window.mine, on: display) }
         #expect(waitUntil { (try? isThere(number)) == true })
         let progress = count("progress", program)
@@ -252,7 +254,7 @@ import Testing
         for other in others { other.close() }
     }
 
-    @Test("DV-2 a window that is closed is an error of what captures it")
+    @Test("DV-2 a closed window is an error of the capturing element")
     func window() throws {
         let display = try VirtualDisplay(width: 320, height: 240)
         let window = try Window(Window.mine, on: display)
@@ -265,14 +267,14 @@ import Testing
         #expect(program.output.contains("the window was closed or can't be captured"), "\(program.output)")
     }
 
-    @Test("DV-2 a window that is closed is waited for: the screen never stands in for it, nor does another window end")
+    @Test("DV-2 devicesource waits for a closed window, and doesn't show the screen or end other captures")
     func windowIsBack() throws {
         let display = try VirtualDisplay(width: 320, height: 240)
         let first = try Window(Window.mine, on: display)
         let other = try Window(Window.other, on: display)
         #expect(try width(of: Self.capture(display, "xname=\(Window.mine)")) == "W160")
         #expect(try width(of: Self.capture(display, "xname=\(Window.other)")) == "W160")
-        // A name of the capture's own: each is made anew for each attempt.
+        // Both captures have the same name, because a capture is made anew for each attempt.
         func node(_ name: String) -> String {
             "devicesource reconnect=slate source=\"\(Self.capture(display, "name=cap xname=\(name)"))\""
         }
@@ -283,7 +285,7 @@ import Testing
         for round in 1...2 {
             window.close()
             #expect(program.waits { _ in count("lost") == round }, "\(program.output)")
-            // It is tried once a second.
+            // devicesource tries once a second.
             let progress = count("progress")
             #expect(program.waits { _ in count("progress") >= progress + 3 })
             #expect(count("back") == round - 1)

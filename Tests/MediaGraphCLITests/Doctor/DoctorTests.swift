@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `mediagraph doctor`, on machines that lack this and that.
+/// `mediagraph doctor`, on machines that lack devices, servers or packages.
 @Suite struct DoctorTests {
     private struct Report: Decodable {
         struct Checkup: Decodable {
@@ -16,7 +16,7 @@ import Testing
         var checkups: [Checkup]
     }
 
-    /// Nothing that opens: no sound server, no screen.
+    /// An environment without a sound server and a screen.
     private static let bare = [
         "DISPLAY": "", "PULSE_SERVER": "unix:/no/such/socket", "ALSA_CONFIG_PATH": "/no/such/file",
     ]
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(
-        "GR-4 doctor says what a description lacks here, and how to mend it",
+        "GR-4 doctor reports what the machine lacks for a description, and the remedy",
         arguments: [
             ("v4l2src device=/dev/video77 ! fakesink", "there is no camera /dev/video77", "v4l2loopback"),
             ("pulsesrc ! fakesink", "pulsesrc can't be opened: ", "PULSE_SERVER=unix:/no/such/socket"),
@@ -54,14 +54,14 @@ import Testing
         #expect(mend.isEmpty || findings.first?.mend.contains(mend) == true, "\(findings)")
     }
 
-    @Test("GR-4 doctor: each thing once, what needs nothing lacks nothing, and variables may be missing")
+    @Test("GR-4 doctor reports each problem once, reports none without cause, and tolerates missing variables")
     func fine() throws {
         let (status, findings) = try Self.doctor("videotestsrc ! preprocessor ! filesink location=${OUT}")
         #expect(status == 0 && findings.isEmpty, "\(findings)")
         #expect(try Self.doctor("pulsesrc ! mux. pulsesrc ! mux. funnel name=mux ! fakesink").findings.count == 1)
     }
 
-    @Test("GR-4 doctor looks for the sound server's devices and the screen's windows that a description names")
+    @Test("GR-4 doctor checks the sound devices and the windows that a description names")
     func named() throws {
         let run = try DevicesTests.shell(
             """
@@ -81,13 +81,13 @@ import Testing
         #expect(run.status == 0, "\(run.errors)\n\(run.output)")
         for line in [
             "no device headset for pulsesrc", "no device microphone for pulsesink", "has no window \"nothing\"",
-            "has no window 0x4711", "(nonsense)", "what it has, such as microphone\n",
+            "has no window 0x4711", "(nonsense)", "lists its devices, such as microphone\n",
             "alsasrc without device works; arecord -L",
         ] { #expect(run.output.contains(line), "\(run.output)") }
         #expect(run.output.hasSuffix("ok    description\n"), "\(run.output)")
     }
 
-    @Test("GR-13 doctor doesn't take a speaker's monitor for a microphone, and a recording of silence is reported")
+    @Test("GR-13 doctor doesn't take a monitor for a microphone, and run reports a recording of silence")
     func monitors() throws {
         let run = try DevicesTests.shell(
             """
@@ -109,9 +109,7 @@ import Testing
         #expect(run.errors.contains("pulsesrc0 was silent throughout"), "\(run.errors)")
     }
 
-    @Test(
-        "GR-4 an X server that hangs holds neither doctor, nor the list of devices, nor a graph that can go on without it"
-    )
+    @Test("GR-4 a hanging X server blocks neither doctor, nor devices, nor a graph that can run without it")
     func hangingServer() throws {
         let run = try DevicesTests.shell(
             """
@@ -141,11 +139,11 @@ import Testing
         #expect(told.count == 4, "\(run.errors)")
     }
 
-    @Test("GR-4 doctor without a description looks at what people use a machine for")
+    @Test("GR-4 doctor without a description checks the usual devices and services")
     func general() throws {
         let run = try Program.run("doctor", environment: Self.bare)
         #expect(run.status == 1)
-        for line in ["ok    MediaGraph's nodes\n", "lacks microphones and speakers of the sound server\n", "→ "] {
+        for line in ["ok    MediaGraph's nodes\n", "fail  microphones and speakers of the sound server\n", "→ "] {
             #expect(run.output.contains(line), "\(run.output)")
         }
         let file = try Program.run("doctor", "/no/such.pipeline")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A picture as Graphviz lays it out: what stands where, in points, y upwards.
+/// A picture as Graphviz lays it out. Positions are in points, with y upwards.
 struct DrawnPicture {
     struct Box {
         var left, bottom, right, top: Double
@@ -39,13 +39,14 @@ struct DrawnPicture {
     private(set) var links: [(tail: String, head: String, points: [(x: Double, y: Double)])] = []
     let dot: String
 
-    /// Draws what `mediagraph graph` says of this.
+    /// Draws the output of `mediagraph graph` for these arguments.
     init(_ words: String...) throws {
         let graph = try ChildProcess.run(Program.path, ["graph"] + words, environment: Program.environment)
         #expect(graph.status == 0, "\(graph.errors)")
         dot = graph.output
         let folder = TemporaryFolder()
-        // Whatever Graphviz reads of memory that it has freed is wrong then: with `pack`, 2.43 does that, and crashes at times.
+        // MALLOC_PERTURB_ overwrites freed memory. With `pack`, Graphviz 2.43 reads freed memory, and sometimes
+        // crashes.
         let drawn = try ChildProcess.run(
             "dot", ["-Tjson", folder.write(dot, to: "a.dot")], environment: ["MALLOC_PERTURB_": "165"])
         #expect(drawn.status == 0 && drawn.errors == "", "\(drawn.errors)")
@@ -70,13 +71,13 @@ struct DrawnPicture {
         }
     }
 
-    // MARK: What it shows
+    // MARK: Content
 
     func text(_ text: String, of owner: String) -> Text? { texts.first { $0.text == text && $0.owner == owner } }
 
     func lines(of owner: String) -> [String] { texts.filter { $0.owner == owner }.map(\.text) }
 
-    /// What can't be read, since something lies over it or it isn't on the page.
+    /// The texts that can't be read, because something overlaps them or because they are outside the page.
     var unreadable: [String] {
         var found: [String] = []
         for (index, text) in texts.enumerated() {
@@ -116,7 +117,7 @@ struct DrawnPicture {
                 else { continue }
                 let align = operation["align"] as? String
                 let left = point[0] - (align == "l" ? 0 : align == "r" ? width : width / 2)
-                // From the baseline: lines below one another touch.
+                // Measured from the baseline, so that adjacent lines touch but don't overlap.
                 let box = Box(
                     left: left + 0.5, bottom: point[1] - size * 0.2, right: left + width - 0.5,
                     top: point[1] + size * 0.7)
@@ -126,7 +127,7 @@ struct DrawnPicture {
         }
     }
 
-    /// Points along Bézier curves that follow one another.
+    /// Returns points along consecutive Bézier curves.
     private static func along(_ points: [[Double]]) -> [(x: Double, y: Double)] {
         guard points.count >= 4, points.count % 3 == 1 else { return [] }
         return stride(from: 0, to: points.count - 1, by: 3).flatMap { start in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MediaGraphCLI
 
-/// What `mediagraph graph` draws, as it lies on the page.
+/// The layout of the pictures that `mediagraph graph` draws.
 @Suite struct GraphPictureTests {
     private static let pipelines: [String] = {
         let folder = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../Pipelines").standardized
@@ -13,16 +13,16 @@ import Testing
 
     // MARK: Pads
 
-    @Test("GR-4 nothing in a picture lies over a text", arguments: pipelines)
+    @Test("GR-4 nothing in a picture overlaps a text", arguments: pipelines)
     func readable(_ file: String) throws {
-        // Some need a file; the others warn.
+        // Some descriptions need FILE; the others only warn about it.
         let picture = try DrawnPicture(file, "FILE=x.mkv")
         #expect(picture.unreadable == [])
         #expect(picture.texts.count > 3)
         #expect(picture.page.right < 1_200)
     }
 
-    @Test("GR-4 a pad's name stands in its element's box, where the link ends")
+    @Test("GR-4 a pad's name is in its element's box, where the link ends")
     func pads() throws {
         let picture = try DrawnPicture(
             """
@@ -40,14 +40,14 @@ import Testing
             let end = try #require(isHead ? points.last : points.first)
             #expect(abs(end.y - text.box.middle.y) < 4, "\(pad)")
         }
-        // The link without a name has an end of its own.
+        // The link of the unnamed pad has its own end.
         let ends = try picture.links.filter { $0.tail == "n1" }.map { try #require($0.points.first).y.rounded() }
         #expect(Set(ends).count == 3)
     }
 
     // MARK: Values
 
-    @Test("GR-4 times in nanoseconds have units; other numbers are as they are")
+    @Test("GR-4 times in nanoseconds are shown with units, and other numbers unchanged")
     func times() throws {
         let picture = try DrawnPicture(
             """
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(
-        "GR-4 a time is exact, in the greatest unit",
+        "GR-4 a time is shown exactly, in the largest unit",
         arguments: [
             (6_000_000_000, "6 s"), (1_500_000_000, "1.5 s"), (20_000_000, "20 ms"), (33_366_667, "33.366667 ms"),
             (1_000, "1 µs"), (999, "999 ns"), (-20_000_000, "-20 ms"), (90_000_000_001, "90.000000001 s"),
@@ -73,7 +73,7 @@ import Testing
         ] as [(Int64, String)])
     func time(_ nanoseconds: Int64, _ text: String) { #expect(Numbers.time(nanoseconds: nanoseconds) == text) }
 
-    @Test("GR-4 options stand below their handler, what is set on a pad in one line, and long values keep their ends")
+    @Test("GR-4 options are below their handler, pad properties in one line, and long values keep their ends")
     func values() throws {
         let path = "/a/very/long/path/to/some/file/which/has/its/name/at/the/end/film-%d.png"
         let picture = try DrawnPicture(
@@ -97,7 +97,7 @@ import Testing
 
     // MARK: Rooms
 
-    @Test("GR-4 sessions that meet are in one room, others in another")
+    @Test("GR-4 sessions that meet are drawn in one room, others in another room")
     func rooms() throws {
         let picture = try DrawnPicture(
             """
@@ -118,11 +118,11 @@ import Testing
         }
         #expect(picture.lines(of: "titleroom0") == ["room", "default"])
         #expect(picture.lines(of: "titleroom1") == ["room", "x<y>&"])
-        // The room isn't said again.
+        // The session's box doesn't repeat the room.
         #expect(picture.lines(of: "n1") == ["mediasession", "b", "user = b", "video_a"])
     }
 
-    @Test("GR-4 the parts of a room that lies in several bins are joined")
+    @Test("GR-4 the parts of a room in several bins are connected")
     func roomInBins() throws {
         let picture = try DrawnPicture(
             """
@@ -136,7 +136,7 @@ import Testing
 
     // MARK: The page
 
-    @Test("GR-4 a long chain goes to and fro in rows")
+    @Test("GR-4 a long chain is drawn in rows, in alternating directions")
     func chain() throws {
         let elements = (1...28).map { "identity name=i\($0)" }
         let picture = try DrawnPicture(
@@ -144,7 +144,7 @@ import Testing
         #expect(picture.unreadable == [])
         #expect(picture.page.right < 1_000)
         #expect(picture.page.right > picture.page.top)
-        // Each stands beside the one before, or below it, and is drawn as the next.
+        // Each element is next to the element before it, or below it.
         for index in 1..<30 {
             let (before, next) = (
                 try #require(picture.nodes["n\(index - 1)"]), try #require(picture.nodes["n\(index)"])
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test("GR-4 chains that aren't linked stand beside each other")
+    @Test("GR-4 chains that aren't linked are drawn next to each other")
     func chains() throws {
         let elements = Array(repeating: "identity", count: 12).joined(separator: " ! ")
         let chains = Array(repeating: "videotestsrc ! \(elements) ! fakesink", count: 8)
@@ -167,14 +167,14 @@ import Testing
         #expect(picture.page.right < 4 * picture.page.top)
     }
 
-    @Test("GR-4 a chain that fits goes from left to right")
+    @Test("GR-4 a chain that fits is drawn in one row")
     func shortChain() throws {
         let picture = try DrawnPicture("videotestsrc ! video/x-raw,format=I420 ! videoconvert ! tee ! fakesink")
         #expect(Set(picture.nodes.values.map { ($0.middle.y).rounded() }).count == 1)
         #expect(picture.lines(of: "n0->n1") == ["video/x-raw", "format=I420"])
     }
 
-    @Test("GR-4 what a session sends back into its room is drawn too", arguments: [1, 12])
+    @Test("GR-4 a chain from a session back to the same session is drawn", arguments: [1, 12])
     func circle(_ length: Int) throws {
         let queues = (1...length).map { "queue name=q\($0)" }.joined(separator: " ! ")
         let picture = try DrawnPicture("mediasession name=a user=a  a.video_b ! \(queues) ! a.camera")
@@ -185,7 +185,7 @@ import Testing
     // MARK: The legend
 
     @Test(
-        "GR-4 the legend has the kinds that there are, where there are several",
+        "GR-4 the legend lists the kinds of elements in the picture if there are several",
         arguments: [
             ("videotestsrc ! fakesink", []),
             ("videotestsrc ! rawdatapipe handler=count", ["MediaGraph node", "GStreamer element"]),

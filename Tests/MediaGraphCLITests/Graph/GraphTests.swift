@@ -19,11 +19,11 @@ import Testing
         #expect(lines.contains { $0.hasPrefix("n1 [fillcolor=\"#dcebff\"") && $0.contains("<i>p</i>") })
     }
 
-    @Test("GR-4 graph writes pictures", arguments: ["svg", "png", "pdf", "dot"])
+    @Test("GR-4 graph writes pictures in several formats", arguments: ["svg", "png", "pdf", "dot"])
     func pictures(_ format: String) throws {
         let folder = TemporaryFolder()
         let file = folder.path("-a b.\(format)")
-        // Names and values that mean something to Graphviz.
+        // Names and values that contain Graphviz syntax.
         let graph = try Program.run(
             "graph", #"videotestsrc name="a<b>&\"c\"" ! ( name=bin identity ) ! filesink location="x\\n y.mkv""#, "-o",
             file)
@@ -34,14 +34,14 @@ import Testing
         #expect(String(decoding: beginning, as: UTF8.self).hasPrefix(signatures[format]!))
     }
 
-    @Test("GR-4 graph --details is GStreamer's own drawing")
+    @Test("GR-4 graph --details prints GStreamer's own drawing")
     func details() throws {
         let graph = try Program.run("graph", "--details", "videotestsrc ! fakesink")
         #expect(graph.status == 0)
         #expect(graph.output.hasPrefix("digraph pipeline {"))
     }
 
-    @Test("GR-4 graph says what it can't do")
+    @Test("GR-4 graph reports why it can't draw a picture")
     func failures() throws {
         let wrong = try Program.run("graph", "videotestsrc ! fakesnk")
         #expect(wrong.status == 2)
@@ -64,11 +64,12 @@ import Testing
     }
 
     @Test(
-        "GR-4 a picture that doesn't fit on the disk is an error, and the one before stays", arguments: ["svg", "dot"])
+        "GR-4 a picture that doesn't fit on the disk is an error, and the existing file is kept",
+        arguments: ["svg", "dot"])
     func fullDisk(_ format: String) throws {
         let folder = TemporaryFolder()
         let file = try folder.write("the picture before", to: "a.\(format)")
-        // No file may grow, as on a full disk.
+        // With this limit no file can grow, as on a full disk.
         let graph = try Program.shell(
             "set -o pipefail; (trap '' XFSZ; ulimit -f 0; mediagraph graph 'videotestsrc ! fakesink' -o '\(file)' 2>&1) | cat"
         )

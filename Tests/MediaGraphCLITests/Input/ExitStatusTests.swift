@@ -1,10 +1,10 @@
 import TestSupport
 import Testing
 
-/// What isn't there has one exit status, whatever it is and whoever asks.
+/// Each cause of failure has the same exit status in all commands.
 @Suite struct ExitStatusTests {
     @Test(
-        "GR-3 what the command line names and isn't there is status 2",
+        "GR-3 the exit status is 2 if something that the command line names doesn't exist",
         arguments: [
             ["run", "/no/such.pipeline"], ["check", "/no/such.pipeline"], ["graph", "/no/such.pipeline"],
             ["run", "--load", "/no/such.so", "fakesrc ! fakesink"],
@@ -18,14 +18,14 @@ import Testing
         #expect(run.errors.hasPrefix("error: ") && run.errors.contains("/no/such"), "\(run.errors)")
     }
 
-    @Test("GR-3 every command's help says what its exit statuses are", arguments: ["run", "check", "inspect", "graph"])
+    @Test("GR-3 the help of every command lists its exit statuses", arguments: ["run", "check", "inspect", "graph"])
     func documented(_ command: String) throws {
         let help = try Program.run("help", command).output
         #expect(help.contains("EXIT STATUS\n"))
         for status in ["0", "2", "64"] { #expect(help.contains("\n  \(status)  "), "\(status)") }
     }
 
-    @Test("GR-3 standard output that is closed or full is an error for a handler that writes there")
+    @Test("GR-3 closed or full standard output is an error of a handler that writes to it")
     func closedOutput() throws {
         for handler in ["framemd5", "y4m options=location=-"] {
             for output in ["&-", "/dev/full"] {
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(
-        "GR-3 a reader of an element's standard output that goes away is no error: status 141, as of a tool that SIGPIPE ends",
+        "GR-3 the status is 141, without an error, if the reader of an element's output closes the pipe",
         arguments: ["rawdatapipe handler=framemd5", "fdsink"])
     func readerGone(_ sink: String) throws {
         let run = try Program.shell("mediagraph run 'videotestsrc ! \(sink)' | head -c 1; echo \" ${PIPESTATUS[0]}\"")
@@ -47,12 +47,12 @@ import Testing
         #expect(!run.errors.contains("error"), "\(run.errors)")
     }
 
-    @Test("GR-4 text that can't be written is an error", arguments: ["--help", "help run", "--version", "inspect"])
+    @Test("GR-4 it is an error if text can't be written", arguments: ["--help", "help run", "--version", "inspect"])
     func full(_ arguments: String) throws {
         for output in ["/dev/full", "&-"] {
             let run = try Program.shell("mediagraph \(arguments) >\(output)")
             #expect(run.status == 1)
-            #expect(run.errors.hasPrefix("error: writing standard output: "), "\(run.errors)")
+            #expect(run.errors.hasPrefix("error: can't write to standard output: "), "\(run.errors)")
         }
     }
 }

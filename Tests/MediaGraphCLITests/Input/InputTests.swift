@@ -7,7 +7,7 @@ import Testing
     private static func exists(_ path: String) -> Bool { path == "plain" || path == "a b.txt" }
 
     @Test(
-        "GR-3 a word is a file or a description by its look",
+        "GR-3 a word is recognised as a file or as a description",
         arguments: [
             ("-", DescriptionInput.standardInput), ("plain", .file("plain")), ("a b.txt", .file("a b.txt")),
             ("call.pipeline", .file("call.pipeline")), ("my call.pipeline", .file("my call.pipeline")),
@@ -29,7 +29,7 @@ import Testing
         #expect(DescriptionInput.joined(["x", #"text="a \" b" c"#]) == #"x text="a \" b"\ c"#)
     }
 
-    @Test("GR-3 one input at a time, or several of a kind")
+    @Test("GR-3 a command takes one input, or several of the same kind")
     func several() throws {
         #expect(throws: InputError.missing) { try DescriptionInput.single([]) }
         #expect(throws: InputError.tooMany(after: "a.pipeline", "b")) {
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(
-        "GR-3 lengths of time",
+        "GR-3 a duration has units, or is written like a clock",
         arguments: [
             ("10", 10), ("2.5", 2.5), ("90s", 90), ("500ms", 0.5), ("1m30s", 90), ("1h", 3600), ("1:30", 90),
             ("1:02:30.5", 3750.5), ("90:00", 5400),
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(
-        "GR-3 a length of time that can't be says what would do",
+        "GR-3 the error of an invalid duration shows valid ones",
         arguments: [
             ("0", .notPositive), ("0s", .notPositive), ("-1", .notPositive), ("-1m30s", .notPositive),
             ("99999999999", .tooLong), ("", .unreadable), ("1x", .unreadable), ("1m30", .unreadable),
@@ -75,7 +75,7 @@ import Testing
         #expect(run.errors.hasPrefix("error: The value '\(text)' is invalid for '--duration <time>': \(problem)\n"))
     }
 
-    @Test("GR-13 a part of a file may begin at 0")
+    @Test("GR-13 --from may be 0")
     func beginning() throws {
         #expect(try CommandDuration(parsing: "0", mayBeZero: true).seconds == 0)
         #expect(throws: CommandDuration.Problem.notPositive) { try CommandDuration(parsing: "-1", mayBeZero: true) }
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(
-        "GR-3 a number of frames that can't be says what would do",
+        "GR-3 the error of an invalid number of frames shows valid ones",
         arguments: [
             ("0", .zero), ("-5", .unreadable), ("ten", .unreadable), ("2.5", .unreadable), ("10s", .time("10s")),
         ]
@@ -94,7 +94,7 @@ import Testing
         #expect(run.errors.hasPrefix("error: The value '\(text)' is invalid for '--frames <count>': \(problem)\n"))
     }
 
-    @Test("GR-3 NAME = value with spaces is reported as one mistake")
+    @Test("GR-3 spaces around the = of a variable are reported as one mistake")
     func spacedVariable() {
         #expect(throws: InputError.spacedVariable("FILE", value: "a.mp4")) {
             try DescriptionInput.single(["x.pipeline", "FILE", "=", "a.mp4"])
@@ -107,16 +107,16 @@ import Testing
         }
     }
 
-    @Test("GR-3 a word after a quoted description is reported, not joined to it")
+    @Test("GR-3 a word after a quoted description is an error, and isn't joined to it")
     func wordBehindDescription() {
         #expect(throws: InputError.tooMany(after: "a ! b", "c")) { try DescriptionInput.single(["a ! b", "c"]) }
     }
 
-    @Test("GR-3 a variable that is given two values, or that the description lacks, is a warning")
+    @Test("GR-3 check warns of a variable with two values, and of one that the description lacks")
     func variableWarnings() throws {
         let twice = try Program.run("check", "fakesrc num-buffers=${N} ! fakesink", "N=1", "N=2", "M=3")
-        #expect(twice.errors.contains("warning: N is given twice; its last value, \"2\", counts\n"))
-        #expect(twice.errors.contains("warning: the description has no variable \"M\"; it has N\n"))
+        #expect(twice.errors.contains("warning: N was given twice; the last value, \"2\", is used\n"))
+        #expect(twice.errors.contains("warning: the description has no variable \"M\"; its variables: N\n"))
         let missing = try Program.run("check", "fakesrc num-buffers=${n} ! fakesink", "N=1")
         #expect(!missing.errors.contains("warning:"), "\(missing.errors)")
     }
@@ -140,9 +140,7 @@ import Testing
         #expect(words.errors.contains("2 frames in"))
     }
 
-    @Test(
-        "GR-3 a pipe, a named pipe and standard input by its path are read to their end; nothing is an empty description"
-    )
+    @Test("GR-3 pipes, FIFOs and /dev/stdin are read to their end, and an empty file is an error")
     func pipes() throws {
         let substitution = try Program.shell("mediagraph check <(echo 'fakesrc !'; echo fakesink)")
         #expect(substitution.output.hasSuffix(": fine, 2 elements\n"), "\(substitution.errors)")
@@ -160,7 +158,7 @@ import Testing
         #expect(nothing.errors.hasPrefix("/dev/null:1:1: error: the description is empty\n"))
     }
 
-    @Test("GR-3 a mistyped variable or file is named with what may have been meant")
+    @Test("GR-3 the message about a mistyped variable or file suggests the nearest name")
     func nearMisses() throws {
         let folder = TemporaryFolder()
         let file = try folder.write("${CAMERA:-videotestsrc num-buffers=1} ! fakesink", to: "call.pipeline")

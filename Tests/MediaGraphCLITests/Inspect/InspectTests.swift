@@ -13,7 +13,7 @@ import Testing
         for node in Nodes.factoryNames { #expect(inspect.output.contains("\n  \(node) ")) }
         #expect(inspect.output.contains("\nhandlers of videosource\n"))
         #expect(inspect.output.contains("\n  counter         A moving pattern with the frame's number burnt in\n"))
-        #expect(inspect.output.contains("fps=30            frames a second, 30 or 30000/1001\n"))
+        #expect(inspect.output.contains("fps=30            frames per second, such as 30 or 30000/1001\n"))
     }
 
     @Test("GR-4 inspect shows a node's pads, properties, messages and handlers")
@@ -27,7 +27,7 @@ import Testing
         ] { #expect(output.contains(part), "\(part)") }
     }
 
-    @Test("GR-4 inspect shows a handler, and how it is written")
+    @Test("GR-4 inspect shows a handler, and how to use it in a description")
     func handler() throws {
         #expect(
             try Program.run("inspect", "counter").output == """
@@ -35,10 +35,10 @@ import Testing
                   A moving pattern with the frame's number burnt in
 
                 options
-                  width=suggested   columns
+                  width=suggested   pixels in a row
                   height=suggested  rows
-                  fps=30            frames a second, 30 or 30000/1001
-                  frames=0          how many, then the stream ends; 0 never
+                  fps=30            frames per second, such as 30 or 30000/1001
+                  frames=0          number of frames, after which the stream ends; 0 for an endless stream
 
                 in a description
                   videosource handler=counter options="fps=30"
@@ -63,7 +63,7 @@ import Testing
         #expect(!record.properties.isEmpty)
     }
 
-    @Test("GR-4 every element on this machine can be inspected without a complaint of GLib")
+    @Test("GR-4 the machine's elements can be inspected without a warning of GLib")
     func everything() throws {
         let all = try Program.shell(
             "gst-inspect-1.0 | grep -oE '^[a-z0-9]+:  [a-zA-Z0-9_-]+:' | awk -F'[ :]+' '{print $2}' | shuf -n 40 --random-source=/dev/zero"
@@ -72,7 +72,7 @@ import Testing
         #expect(all.errors == "")
     }
 
-    @Test("GR-4 an unknown name is answered with the nearest")
+    @Test("GR-4 the error of an unknown name suggests the nearest name")
     func unknown() throws {
         let inspect = try Program.run("inspect", "rawdatapip")
         #expect(inspect.status == 2)
@@ -82,7 +82,7 @@ import Testing
                 == "error: there is no node, handler or element \"rawdatapip\"; did you mean \"rawdatapipe\"?\n")
     }
 
-    @Test("GR-4 the line that inspect shows for a handler can be pasted")
+    @Test("GR-4 the line that inspect shows for a handler works in a description")
     func examples() throws {
         for kind in HandlerRegistry.Kind.allCases {
             for handler in HandlerRegistry.shared.handlers(kind) {
@@ -93,14 +93,14 @@ import Testing
                 let line = try #require(lines.first)
                 let before: String
                 switch kind {
-                // The line of what edits a microphone's sound has its source.
+                // The example of an audio processor contains its source.
                 case .source, .microphone, .audioProcessor: before = ""
                 case .audioConsumer: before = "audiotestsrc ! "
                 case .processor, .consumer, .observer: before = "videotestsrc ! "
                 }
                 let after = [.consumer, .audioConsumer].contains(kind) ? "" : " ! fakesink"
                 let check = try Program.run("check", before + line + after)
-                // The file that an example reads isn't here.
+                // `check` warns if an example reads a file, which doesn't exist here.
                 let mayWarn = handler.options.contains(where: \.isInput)
                 #expect(check.status == 0 && (check.errors == "" || mayWarn), "\(check.errors)")
             }

@@ -11,18 +11,18 @@ import Testing
     }
 
     @Test(
-        "GR-2 in a window the caret is below the word, and neither line is wrapped",
+        "GR-2 in a window of any width, the caret is below the word and no line is wrapped",
         arguments: [20, 60, 80, 100, 120], [(0, 20), (3, 20), (6, 0), (20, 20), (20, 0)])
     func window(_ columns: Int, _ length: (Int, Int)) throws {
         let diagnostic = try #require(Description(Self.long(length.0, length.1)).resolved().diagnose().first)
         let lines = diagnostic.rendered(color: false, columns: columns).split(separator: "\n")
         let indent = lines[2].prefix { $0 != "^" }.count
         #expect(lines[1].dropFirst(indent).hasPrefix("fakesnk"), "\(lines)")
-        // A gutter, two ellipses and twenty columns are needed in any case.
+        // The gutter, two ellipses and twenty columns are always needed.
         #expect(lines[1].count < max(columns, 32), "\(lines[1])")
     }
 
-    @Test("GR-2 where there is no window a line stays whole")
+    @Test("GR-2 without a window, a line isn't shortened")
     func whole() throws {
         let text = Self.long(40, 40)
         let run = try Program.run("check", text)

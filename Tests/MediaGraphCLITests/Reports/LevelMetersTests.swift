@@ -15,7 +15,7 @@ import Testing
         meters.lines(style: .plain, width: width, height: height).map(\.text)
     }
 
-    @Test("SP-1 a meter for each stream, which moves, and goes when its stream ends")
+    @Test("SP-1 each stream has a level meter, which disappears when the stream ends")
     func meters() {
         var meters = LevelMeters()
         for message in [
@@ -37,7 +37,7 @@ import Testing
         #expect(!isLevel && Self.lines(meters).count == 1)
     }
 
-    @Test("SP-1 a user may be called what a stream is")
+    @Test("SP-1 a user may have the name of a stream, such as mixed")
     func names() {
         var meters = LevelMeters()
         for message in [

@@ -23,7 +23,7 @@ import Testing
         ProgressTable(style: .plain).lines(sample, width: width, height: 20).map(\.text)
     }
 
-    @Test("GR-3 at 120 columns the table has everything")
+    @Test("GR-3 at 120 columns, the table has all columns")
     func wide() {
         let lines: [String] = Self.lines(119)
         #expect(
@@ -34,7 +34,7 @@ import Testing
             ])
     }
 
-    @Test("GR-3 what comes before its time has no latency, rather than one below nothing")
+    @Test("GR-3 a frame that arrives early has a latency of 0, not a negative one")
     func early() {
         var counts = NodeCounts.none
         (counts.frames, counts.lateness) = (10, -5_000_000)
@@ -50,7 +50,7 @@ import Testing
         #expect(meter.latencies.summary == .init(p50: 0, p99: 0))
     }
 
-    @Test("GR-3 at 80 columns the least important columns are left out")
+    @Test("GR-3 at 80 columns, the table omits the least important columns")
     func narrow() {
         let lines: [String] = Self.lines(79)
         #expect(
@@ -61,7 +61,7 @@ import Testing
             ])
     }
 
-    @Test("SP-3 sound that was lost otherwise than by a drop is seen in the table, in a log and in the summary")
+    @Test("SP-3 the table, the log and the summary show late and skipped sound")
     func lostSound() {
         var sample = Self.sample
         sample.rows[0].refused = 3
@@ -75,7 +75,7 @@ import Testing
         #expect(summary.text.hasSuffix("2 dropped · 480 samples too late for the mix"))
     }
 
-    @Test("GR-3 no line is wider than the window, whatever its width, and no table higher", arguments: 1...130)
+    @Test("GR-3 no line is wider and no table is higher than the window", arguments: 1...130)
     func fits(_ width: Int) {
         let lines = ProgressTable(style: .plain).lines(Self.sample, width: width, height: 2)
         #expect(lines.count == 2)
@@ -88,7 +88,7 @@ import Testing
         #expect(TextWidth.columns(title) <= width)
     }
 
-    @Test("GR-3 colours take no room")
+    @Test("GR-3 colours don't count as columns")
     func colors() {
         let plain = ProgressTable(style: .plain).lines(Self.sample, width: 79, height: 9)
         let colored = ProgressTable(style: Style(isColored: true)).lines(Self.sample, width: 79, height: 9)
@@ -96,7 +96,7 @@ import Testing
         #expect(colored[1].text.contains("\u{1B}[1;35m"))
     }
 
-    @Test("GR-3 a name can't drive the terminal")
+    @Test("GR-3 a name can't send escape sequences to the terminal")
     func escapes() {
         var sample = Self.sample
         sample.rows[0].name = "a\u{1B}[2Jb"
@@ -104,7 +104,7 @@ import Testing
         #expect(!lines[0].text.unicodeScalars.contains("\u{1B}"))
     }
 
-    @Test("GR-3 a live area that was wrapped by a narrower window is drawn over whole")
+    @Test("GR-3 a live area that a narrower window has wrapped is overwritten completely")
     func movingUp() {
         #expect(LiveArea.movingUp([79, 79], columns: 80) == "\u{1B}[2A\r")
         #expect(LiveArea.movingUp([79, 79], columns: 40) == "\u{1B}[4A\r")
@@ -112,7 +112,7 @@ import Testing
         #expect(LiveArea.movingUp([0], columns: 80) == "\u{1B}[1A\r")
     }
 
-    @Test("GR-3 percentiles of latencies")
+    @Test("GR-3 the summary of latencies has their percentiles")
     func latencies() {
         var samples = LatencySamples()
         #expect(samples.summary == nil)
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test(
-        "GR-3 numbers and clocks",
+        "GR-3 numbers are rounded, and clocks have hours, minutes and seconds",
         arguments: [(0, "0.0"), (0.05, "0.1"), (-0.04, "0.0"), (-1.25, "-1.3"), (12.34, "12.3")])
     func numbers(_ value: Double, _ text: String) {
         #expect(Numbers.fixed(value, 1) == text)
@@ -130,14 +130,14 @@ import Testing
         #expect(Clock.text(-1) == "00:00:00")
     }
 
-    @Test("GR-3 the summary counts by the first pipe")
+    @Test("GR-3 the summary has the count of the first pipe")
     func summary() {
         let summary = RunSummary(
             reason: .endOfStream, status: .success, sample: Self.sample, latency: .init(p50: 39, p99: 47.4))
         #expect(summary.text == "358 frames in 12.0 s · 2 dropped · latency p50 39 ms, p99 47 ms")
     }
 
-    @Test("GR-3 a line of a log has eight rows at most, pipes and sinks first, and says how many more there are")
+    @Test("GR-3 a log line has at most eight rows, pipes and sinks first, and the number of other rows")
     func longLogLine() {
         let row = Self.sample.rows[1]
         var sample = ProgressSample(time: 1, rows: Array(repeating: row, count: 299) + [Self.sample.rows[2]])
@@ -149,7 +149,7 @@ import Testing
         #expect(!ProgressTable.logLine(sample).contains("more"))
     }
 
-    @Test("GR-3 where rows don't fit, pipes and sinks are shown before sources and pre-processors")
+    @Test("GR-3 if not all rows fit, pipes and sinks are shown before sources and pre-processors")
     func crowded() {
         let lines: [String] = ProgressTable(style: .plain).lines(Self.sample, width: 79, height: 2).map(\.text)
         #expect(

@@ -14,7 +14,7 @@ import Testing
         return roster.lines(style: .plain, width: width, height: height).map(\.text)
     }
 
-    @Test("SE-1 a line for each session says who is there and what they send")
+    @Test("SE-1 a line for each session lists its users and their streams")
     func users() {
         let call: [GraphEvent] = [
             .userJoined(node: "call", user: "bob"),
@@ -32,7 +32,7 @@ import Testing
         #expect(Self.lines(stalled) == ["  call  alice: audio, video (stalled) · bob: share"])
         let again = stalled + [.userStalled(node: "call", user: "alice", kind: "video", isStalled: false)]
         #expect(Self.lines(again) == Self.lines(call))
-        // Who comes back sends anew.
+        // A user who returns starts without streams.
         let back: [GraphEvent] = [
             .userLeft(node: "call", user: "alice"), .userStream(node: "call", user: "alice", kind: "video", isOn: true),
         ]
@@ -40,15 +40,15 @@ import Testing
         #expect(Self.lines(call, width: 20) == ["  call  alice: audi…"])
     }
 
-    @Test("SE-1 whom a session reads and who isn't there is said from the beginning, until they come")
+    @Test("SE-1 a session's line lists the users it waits for until they join")
     func waiting() {
         var roster = SessionRoster([
             SessionSubscriptions(node: "call", user: "alice", users: ["alice", "bob", "you"])
         ])
         func lines() -> [String] { roster.lines(style: .plain, width: 79, height: 5).map(\.text) }
-        #expect(lines() == ["  call  waiting for bob, you (nobody of that name is here)"])
+        #expect(lines() == ["  call  waiting for bob, you (not in the room)"])
         _ = roster.add(.userJoined(node: "call", user: "bob"))
-        #expect(lines() == ["  call  bob · waiting for you (nobody of that name is here)"])
+        #expect(lines() == ["  call  bob · waiting for you (not in the room)"])
         _ = roster.add(.userJoined(node: "call", user: "you"))
         #expect(lines() == ["  call  bob · you"])
         #expect(
@@ -57,7 +57,7 @@ import Testing
         #expect(SessionRoster.logLines([SessionSubscriptions(node: "call", user: "a", users: ["a"])]).isEmpty)
     }
 
-    @Test("GR-3 what isn't about users is left to others, and a log has a line for each change")
+    @Test("GR-3 the roster ignores other events, and a log has a line for each change")
     func others() {
         var roster = SessionRoster()
         let isTaken = roster.add(.stateChanged(.playing))

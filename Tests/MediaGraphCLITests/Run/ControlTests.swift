@@ -4,7 +4,7 @@ import Testing
 
 @testable import MediaGraphCLI
 
-/// `run --control`: a graph is told something while it runs.
+/// `run --control`, which changes a graph while it runs.
 @Suite struct ControlTests {
     struct Reply: Decodable {
         var event: String
@@ -22,7 +22,7 @@ import Testing
         try output.split(separator: "\n").map { try JSONDecoder().decode(Reply.self, from: Data($0.utf8)) }
     }
 
-    @Test("GR-10 a line says what to do: set, get, help; empty lines and comments nothing")
+    @Test("GR-10 a line is a command: set, get, help or quit; empty lines and comments are ignored")
     func lines() throws {
         #expect(try ControlCommand("set a.b=c d") == .set(node: "a", property: "b", value: "c d"))
         #expect(try ControlCommand("  set  a.b = x=1,y=2 ") == .set(node: "a", property: "b", value: "x=1,y=2"))
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(
-        "GR-10 a line that says nothing says what was expected",
+        "GR-10 the error of an invalid line shows what was expected",
         arguments: [
             ("set a.b", "expected set NODE.PROPERTY=VALUE"), ("set =1", "expected set NODE.PROPERTY=VALUE"),
             ("set a=1", "expected set NODE.PROPERTY=VALUE"), ("get", "expected get NODE.PROPERTY"),
@@ -47,9 +47,7 @@ import Testing
         #expect(error.map { "\($0)" } == message)
     }
 
-    @Test(
-        "GR-10 handlers and properties change while a run goes on, and each line is answered; what is refused changes nothing"
-    )
+    @Test("GR-10 commands change handlers and properties during a run; each is answered, refused ones too")
     func whileRunning() throws {
         let folder = TemporaryFolder()
         let fifo = folder.path("control")
@@ -67,7 +65,7 @@ import Testing
             "get mark.options", "set mark.handler=pixelat", "set camera.pattern=ball", "set seen.resolution=90p",
             "set mrk.handler=invert", "set mark.handlr=invert", "nonsense", "get mark.handler",
         ]
-        // Two writers, one after the other: the end of the first is not the end of the control.
+        // Two writers, one after the other. The control stays open when the first writer closes the FIFO.
         try control.write(contentsOf: Data((lines.prefix(6).joined(separator: "\n") + "\n").utf8))
         try control.close()
         let second = try #require(FileHandle(forWritingAtPath: fifo))
@@ -95,7 +93,7 @@ import Testing
         #expect(answers[11] == "mark.handler = grayscale")
     }
 
-    @Test("GR-10 commands come from standard input, and its end is not the run's")
+    @Test("GR-10 commands are read from standard input, whose end doesn't end the run")
     func standardInput() throws {
         let run = try Program.shell(
             """
@@ -107,7 +105,7 @@ import Testing
         #expect(run.output.hasSuffix("\n0\n"))
     }
 
-    @Test("GR-11 a graph doesn't write what the command reads, nor a picture of it what the graph reads")
+    @Test("GR-11 a graph can't write the command's input, and a picture can't replace the graph's input")
     func ownFiles() throws {
         let folder = TemporaryFolder()
         for name in ["control", "text.pipeline"] {
@@ -131,7 +129,7 @@ import Testing
         #expect(open.0.contains("f's location can't change while its file is open"), "\(open.0)")
     }
 
-    @Test("GR-10 a control that can't be read is an error before anything runs")
+    @Test("GR-10 an unreadable control is an error before anything runs")
     func unreadable() throws {
         let missing = try Program.run("run", "--control", "/nonexistent/control", "videotestsrc ! fakesink")
         #expect(missing.status == 2)
@@ -142,28 +140,29 @@ import Testing
         #expect(directory.errors == "error: --control \(folder.url.path): Is a directory\n")
         let twice = try Program.run("run", "--control", "-", "-")
         #expect(twice.status == 64)
-        #expect(twice.errors.contains("standard input is the description already"))
+        #expect(twice.errors.contains("standard input is already the description"))
     }
 
-    @Test(
-        "GR-3 standard input is read once: by the description, a control, or one of its elements; else that is an error"
-    )
+    @Test("GR-3 only one of the description, the control and the elements may read standard input")
     func standardInputOnce() throws {
         let raw = "virtualmic handler=raw options=location=- ! fakesink"
-        let reader = "virtualmic reads standard input, which"
+        let reader = "virtualmic can't read standard input, which"
         let control = try Program.run("run", "--control", "-", raw)
         #expect(
-            control.status == 2 && control.errors.contains("\(reader) --control reads already"), "\(control.errors)")
+            control.status == 2 && control.errors.contains("\(reader) is already read by --control"),
+            "\(control.errors)")
         let text = try Program.shell("echo '\(raw)' | mediagraph run -")
-        #expect(text.status == 2 && text.errors.contains("\(reader) the description reads already"), "\(text.errors)")
+        #expect(
+            text.status == 2 && text.errors.contains("\(reader) already contains the description"), "\(text.errors)")
         for command in ["check", "run"] {
             let twice = try Program.run(command, "\(raw)  fdsrc ! fakesink")
-            #expect(twice.status == 2 && twice.errors.contains("fdsrc reads standard input, which another virtualmic"))
+            let second = "fdsrc can't read standard input, which is already read by another element (virtualmic)"
+            #expect(twice.status == 2 && twice.errors.contains(second))
         }
         #expect(try Program.run("check", raw).status == 0)
     }
 
-    @Test("GR-10 a control that can't be read any further says so, and the run goes on")
+    @Test("GR-10 a read error of the control during a run is reported, and the run continues")
     func unreadableMidway() throws {
         let run = try Program.shell(
             "mediagraph run --control - 'videotestsrc num-buffers=3 is-live=true ! fakesink' < /")
@@ -172,7 +171,7 @@ import Testing
         #expect(run.errors.contains("3 frames in"))
     }
 
-    @Test("GR-10 a line that is too long is left out and told, and the next ones count")
+    @Test("GR-10 a line that is too long is reported and skipped, and later lines are executed")
     func longLine() throws {
         let folder = TemporaryFolder()
         let lines = "get s.sync\n\(String(repeating: "x", count: 70_000))\nget s.async\n"
@@ -184,7 +183,7 @@ import Testing
         #expect(replies.dropFirst().first?.error == "\(file): ignored a line longer than 65536 bytes")
     }
 
-    @Test("GR-10 no answer comes behind the end")
+    @Test("GR-10 no answer follows the end event")
     func end() throws {
         let folder = TemporaryFolder()
         let file = try folder.write(String(repeating: "get s.sync\n", count: 5000), to: "control")
@@ -193,7 +192,7 @@ import Testing
         #expect(try Self.events(run.output).last?.event == "end")
     }
 
-    /// What a run says to one line, as text and as JSON.
+    /// Returns a run's answer to one line, as text and as JSON.
     private static func answer(_ line: String, _ description: String) throws -> (text: String, json: [Reply]) {
         let folder = TemporaryFolder()
         let file = try folder.write(line + "\n", to: "control")
@@ -202,7 +201,7 @@ import Testing
         return (text.errors, try events(json.output).filter { ["control", "warning"].contains($0.event) })
     }
 
-    @Test("GR-10 a structure is a line for each field, and an object in JSON")
+    @Test("GR-10 a structure is printed with a line for each field, and as an object in JSON")
     func structures() throws {
         let description = "videotestsrc is-live=true ! preprocessor name=p handler=invert ! fakesink"
         let (text, json) = try Self.answer("get p.stats", description)
@@ -212,7 +211,7 @@ import Testing
         #expect(json.map(\.value) == [nil])
     }
 
-    @Test("GR-10 what a node refuses is said once, not by its warning too")
+    @Test("GR-10 a value that a node refuses is reported once, without the node's warning")
     func refusedOnce() throws {
         let description = "videotestsrc is-live=true ! preprocessor name=p handler=invert ! fakesink"
         let (text, json) = try Self.answer("set p.handler=pixelat", description)
@@ -221,7 +220,7 @@ import Testing
     }
 
     @Test(
-        "GR-10 an unknown node or property is answered with the nearest, or with where they are listed",
+        "GR-10 the error of an unknown node or property suggests the nearest, or where they are listed",
         arguments: [
             ("get pipee.stats", "did you mean \"pipe\"?"), ("set pip.stats=1", "did you mean \"pipe\"?"),
             ("get nothing.stats", "named elements: fakesink0, pipe, videotestsrc0"),

@@ -4,13 +4,13 @@ import Testing
 
 @testable import MediaGraphCLI
 
-/// `run --control -` on a terminal.
+/// The prompt of `run --control -` on a terminal.
 @Suite struct PromptTests {
     private func type(_ keys: String, _ line: inout PromptLine) -> [PromptLine.Event] {
         keys.utf8.compactMap { line.type($0) }
     }
 
-    @Test("GR-10 a prompt's line is edited by the keys that every terminal has")
+    @Test("GR-10 a prompt's line can be edited with the usual keys of terminals")
     func editing() {
         var line = PromptLine()
         #expect(type("get camer\u{7F}\u{8}era.pattern\r", &line) == [.line("get camera.pattern")])
@@ -20,14 +20,14 @@ import Testing
         #expect(type("\u{15}", &line) == [] && line.text == "")
         #expect(type("\u{4}", &line) == [.endOfInput])
         #expect(type("a\u{4}\n\n", &line) == [.line("a"), .line("")])
-        // Several lines that are pasted, and bytes that are no text.
+        // Several pasted lines, and bytes that aren't UTF-8.
         #expect(type("one\ntwo\nthr", &line) == [.line("one"), .line("two")] && line.text == "thr")
         for byte: UInt8 in [0xFF, 0xC3, 0x28, 0x01] { #expect(line.type(byte) == nil) }
         #expect(type(String(repeating: "x", count: 10_000), &line) == [])
         #expect(line.text.utf8.count <= PromptLine.longest)
     }
 
-    @Test("GR-10 up and down bring back what was typed; other keys do nothing")
+    @Test("GR-10 up and down bring back earlier lines; other keys do nothing")
     func history() {
         var line = PromptLine()
         _ = type("one\ntwo\ntwo\n\n", &line)
@@ -37,17 +37,17 @@ import Testing
         #expect(type(up + up + up, &line) == [] && line.text == "one")
         #expect(type(down + "!", &line) == [] && line.text == "two!")
         #expect(type(down + down, &line) == [] && line.text == "")
-        // A lone Esc does nothing, whatever is typed next.
+        // A single Esc does nothing, regardless of the next key.
         #expect(type("x\u{1B}y\u{1B}\u{1B}z\u{1B}\n", &line) == [.line("xyz")])
         #expect(type("one\u{1B}\u{1B}[A", &line) == [] && line.text == "xyz")
-        // A sequence that breaks off takes no key after it along.
+        // An incomplete escape sequence doesn't swallow later keys.
         #expect(type("\u{15}a\u{1B}[\n", &line) == [.line("a")])
         #expect(type("\u{1B}[\u{1B}[A", &line) == [] && line.text == "a")
         #expect(type("\u{15}\u{1B}[[Ab\n", &line) == [.line("b")])
         #expect(type("\u{15}a\u{1B}[1;5Cb\u{1B}[3~c\u{1B}OPd\n", &line) == [.line("abcd")])
     }
 
-    @Test("GR-10 a line that is wider than the window shows its end")
+    @Test("GR-10 the prompt shows the end of a line that is wider than the window")
     func width() {
         let prompt = Prompt()
         #expect(prompt.rendered(width: 80, style: .plain).text == "> set NODE.PROPERTY=VALUE, get, help, quit")
@@ -57,11 +57,11 @@ import Testing
         #expect(short.text == "> tern=ball_" && short.columns == 12)
     }
 
-    @Test("GR-10 on a terminal commands are typed at a prompt, whose quit ends the run as Ctrl-C does")
+    @Test("GR-10 on a terminal, commands are typed at a prompt, and quit ends the run as Ctrl-C does")
     func terminal() throws {
         let folder = TemporaryFolder()
         let settings = folder.path("settings")
-        // `script` runs it on a terminal of its own.
+        // `script` runs the program on a new terminal.
         let result = try Program.shell(
             """
             printf 'get camera.pattern\nset camera.pattern=ball\nquit\n' \
@@ -71,6 +71,8 @@ import Testing
         #expect(result.output.contains("camera.pattern = smpte"), "\(result.output)")
         #expect(result.output.contains("camera.pattern = ball") && result.output.contains("status=0"))
         let after = try String(contentsOfFile: settings, encoding: .utf8)
-        #expect(after.contains(" icanon") && after.contains(" echo "), "the terminal isn't as it was: \(after)")
+        #expect(
+            after.contains(" icanon") && after.contains(" echo "),
+            "the terminal's settings weren't restored: \(after)")
     }
 }

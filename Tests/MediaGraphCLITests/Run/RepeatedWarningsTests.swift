@@ -4,7 +4,7 @@ import Testing
 @testable import MediaGraphCLI
 
 @Suite struct RepeatedWarningsTests {
-    @Test("GR-3 a warning that an element repeats is shown once, and counted")
+    @Test("GR-3 a repeated warning of an element is shown once, and counted")
     func count() {
         var warnings = RepeatedWarnings()
         let given = [
@@ -19,13 +19,13 @@ import Testing
             ])
     }
 
-    @Test("GR-3 run shows it once and counts it at the end; --json gives each")
+    @Test("GR-3 run shows a repeated warning once, with a count at the end; --json has each one")
     func run() throws {
-        // It warns each time that it can't connect.
+        // srtsrc warns each time it can't connect.
         let description = "srtsrc uri=srt://127.0.0.1:9 ! fakesink"
         let text = try LiveProgram("run", description)
         let json = try LiveProgram("run", "--json", description)
-        // The other began earlier: it has had two at least.
+        // The text run began earlier, so it has at least two warnings when the JSON run has three.
         let warning = #""element":"srtsrc0","event":"warning""#
         #expect(json.waits { $0.output.components(separatedBy: warning).count > 3 }, "\(json.output)")
         for program in [text, json] {

@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// Users of one room in several processes of the machine.
+/// Users of one room in several processes of a machine.
 @Suite struct RoomProcessTests {
     private let folder = TemporaryFolder()
 
-    /// A room of the test's own, wherever others have theirs.
+    /// Starts a run in the test's own runtime folder, so that its rooms are separate from those of other tests.
     private func program(_ text: String, _ more: String...) throws -> LiveProgram {
         try LiveProgram(
             arguments: ["run", "--json", text] + more, environment: ["XDG_RUNTIME_DIR": folder.url.path])
@@ -27,13 +27,13 @@ import Testing
             """)
     }
 
-    /// The checksums of a file of framemd5's.
+    /// Returns the checksums of a file that framemd5 has written.
     private func checksums(_ location: String) throws -> [Substring] {
         try folder.text(location).split(separator: "\n").filter { !$0.hasPrefix("#") }
             .compactMap { $0.split(separator: ",").last }.map { $0.drop { $0 == " " } }
     }
 
-    @Test("SE-3 users of two processes meet: every frame arrives as it was sent, in order, and nothing is left behind")
+    @Test("SE-3 users of two processes meet: frames arrive unchanged and in order, and no file remains")
     func meeting() throws {
         let alice = try alice("received")
         let bob = try bob()
@@ -50,15 +50,15 @@ import Testing
             """)
         let (sent, received) = (try checksums("sent"), try checksums("received"))
         #expect(received.count >= 30)
-        // A busy machine may cost a live reader a frame; none comes changed, twice, or out of order.
+        // A live reader may lose frames on a busy machine, but no frame arrives changed, twice, or out of order.
         let places = received.map { sent.firstIndex(of: $0) }
         #expect(!places.contains(nil) && places == Set(places).sorted { $0! < $1! })
         #expect(try files.filter { $0.hasPrefix("mediagraph") } == ["mediagraph", "mediagraph/lock"])
     }
 
-    @Test("SE-4 a reader that keeps what it gets, as a file's writer does, has all of another process's sound")
+    @Test("SE-4 a reader that keeps many buffers, such as a file's writer, gets all sound of another process")
     func recorded() throws {
-        // 64 KiB of a file wait in the sink.
+        // filesink keeps up to 64 KiB.
         let path = folder.url.appendingPathComponent("bob.wav").path
         let alice = try program(
             """
@@ -76,11 +76,11 @@ import Testing
         alice.send(SIGINT)
         #expect(alice.end() == 0, "\(alice.errors)")
         let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
-        // What bob says before alice is told that he is there isn't in it.
+        // Sound that bob sends before alice knows of him is missing.
         #expect(size > 96_000, "\(size) bytes of 192 000; \(bob.output)")
     }
 
-    @Test("SE-4 a process that is killed has left: its readers are reported, and go on when the user comes back")
+    @Test("SE-4 a killed process counts as left: its readers are told, and continue when the user returns")
     func killed() throws {
         let alice = try alice("received")
         for round in 1...3 {
@@ -95,7 +95,7 @@ import Testing
         #expect(try checksums("received").count >= 15)
     }
 
-    @Test("SE-4 a reader that is stopped costs the sender and other readers nothing")
+    @Test("SE-4 a suspended reader doesn't affect the sender and other readers")
     func stopped() throws {
         let bob = try bob()
         let stuck = try alice("stuck")
@@ -114,7 +114,7 @@ import Testing
         #expect(bob.output.contains("\"dropped\":0"))
     }
 
-    @Test("SE-4 a sender that hangs is reported as that, and so is its going on; the reader's graph goes on meanwhile")
+    @Test("SE-4 a sender that hangs and continues is reported, and the reader's graph runs meanwhile")
     func hangingSender() throws {
         let bob = try bob()
         let alice = try program(
@@ -135,9 +135,7 @@ import Testing
         #expect(alice.end() == 0)
     }
 
-    @Test(
-        "SH-1 who shares while a user of another process does is refused, and has the share when that process is killed"
-    )
+    @Test("SH-1 a share waits while a user of another process shares, and begins when that process is killed")
     func oneSharer() throws {
         func sharer(_ user: String) throws -> LiveProgram {
             try program(
@@ -158,7 +156,8 @@ import Testing
         #expect(alice.waits { $0.statuses(on: true) == 1 }, "\(alice.output)\(alice.errors)")
         bob.send(SIGKILL)
         #expect(alice.waits { $0.statuses(on: false) == 1 && $0.statuses(on: true) == 2 }, "\(alice.output)")
-        // Two processes end and begin, and two threads tell: only each pipe's own statuses have an order.
+        // Two threads report the end of one process and the start of another, so only the order of each pipe's statuses
+        // is defined.
         func statuses(of pipe: String) -> [Bool] {
             alice.output.split(separator: "\n")
                 .filter { $0.contains("\"event\":\"status\",\"node\":\"\(pipe)\"") }
@@ -171,7 +170,7 @@ import Testing
         }
     }
 
-    @Test("SE-1 a name that a user of another process has is refused, until that one has gone")
+    @Test("SE-1 the name of a user of another process is refused until that user has left")
     func sameName() throws {
         let first = try bob()
         #expect(first.waits { $0.hasSent(1) })
@@ -184,7 +183,7 @@ import Testing
         #expect(third.waits { $0.hasSent(1) }, "\(third.output)\(third.errors)")
     }
 
-    @Test("SE-1 a name in another of its Unicode forms is the same name, in another process too, and in a pad's name")
+    @Test("SE-1 Unicode forms of a name are equal, also in another process and in a pad's name")
     func sameNameInAnotherForm() throws {
         func user(_ name: String) -> String {
             "mediasession name=call room=r user=\(name) videotestsrc is-live=true ! call.camera"
@@ -202,7 +201,7 @@ import Testing
         }
     }
 
-    @Test("SE-4 what processes leave behind that were killed goes when anybody comes into any room")
+    @Test("SE-4 files of killed processes are removed when a user joins any room")
     func leftovers() throws {
         let bob = try bob()
         #expect(bob.waits { $0.hasSent(1) })
@@ -222,7 +221,7 @@ import Testing
     }
 
     @Test(
-        "SE-3 a program that can't meet others says so, why and what to do; doctor too",
+        "SE-3 run and doctor report why a program can't meet others, and what to do",
         arguments: [
             ("none/such", "No such file or directory"), ("file", "Not a directory"),
             ("open", "is open to other users (mode 777)"),
@@ -253,7 +252,7 @@ import Testing
 extension LiveProgram {
     fileprivate func count(_ text: String) -> Int { output.components(separatedBy: text).count - 1 }
 
-    /// How often a pipe has said so.
+    /// Returns how often pipes have reported this status.
     fileprivate func statuses(on: Bool) -> Int {
         output.split(separator: "\n").count { $0.contains("\"status\"") && $0.contains("\"on\":\(on)") }
     }

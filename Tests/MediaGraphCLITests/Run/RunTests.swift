@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct RunTests {
-    @Test("GR-3 run exits 0 at end-of-stream, with a line for its end on standard error")
+    @Test("GR-3 run exits with status 0 at end-of-stream, and prints a summary on standard error")
     func endOfStream() throws {
         let run = try Program.run("run", "videotestsrc num-buffers=5 ! fakesink name=last")
         #expect(run.status == 0)
@@ -14,14 +14,14 @@ import Testing
         #expect(lines.last?.hasSuffix(" s · 0 dropped") == true)
     }
 
-    @Test("GR-3 run exits 1 at an element's error and names the element and the reason")
+    @Test("GR-3 run exits with status 1 at an element's error, and names the element and the reason")
     func elementError() throws {
         let run = try Program.run("run", "filesrc name=reader location=/no/such/file ! fakesink")
         #expect(run.status == 1)
         #expect(run.errors.contains("error: reader (filesrc): Resource not found. [No such file \"/no/such/file\"]\n"))
     }
 
-    @Test("GR-3 behind an error in one branch the files of the others are finished")
+    @Test("GR-3 after an error in one branch, the files of the other branches are finished")
     func otherBranches() throws {
         let folder = TemporaryFolder()
         let path = folder.path("sound.wav")
@@ -39,7 +39,7 @@ import Testing
         #expect(length > 0 && length == header.count - 44)
     }
 
-    @Test("GR-3 a failed negotiation is reported with what both sides can do")
+    @Test("GR-3 a failed negotiation is reported with the formats of both sides")
     func negotiation() throws {
         let folder = TemporaryFolder()
         let picture = folder.path("a.png")
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(
-        "GR-13 a sink that got nothing is reported, however short the run",
+        "GR-13 a sink that received nothing is reported, even after a short run",
         arguments: [
             ("fakesrc num-buffers=0 ! fakesink", 0), ("filesrc location=FILE ! qtdemux ! aacparse ! fakesink", 3),
         ])
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("GR-3 a muxer that a new size ends says what keeps the size")
+    @Test("GR-3 the error of a muxer that can't handle a new size says how to keep the size")
     func newSize() throws {
         let source = "videotestsrc num-buffers=2 ! video/x-raw,height=48,width"
         let run = try Program.run(
@@ -81,7 +81,8 @@ import Testing
         #expect(run.status == 1)
         #expect(
             run.errors.contains(
-                "before the encoder with `videoscale ! video/x-raw,width=640,height=360,pixel-aspect-ratio=1/1`"),
+                "put for example `videoscale ! video/x-raw,width=640,height=360,pixel-aspect-ratio=1/1` before the encoder"
+            ),
             "\(run.errors)")
     }
 
@@ -93,7 +94,7 @@ import Testing
         #expect(run.errors.contains("shots (rawdatapipe)"))
     }
 
-    @Test("SE-3 run may have as many files open as the system lets it, for the memories of a big room")
+    @Test("SE-3 run raises its limit of open files, for the shared memory of a large room")
     func files() throws {
         let run = try Program.shell(
             "ulimit -Sn 200; ulimit -Hn 4000; mediagraph run --quiet filesrc location=/proc/self/limits ! fdsink")
@@ -101,7 +102,7 @@ import Testing
         #expect(line?.split(separator: " ").dropFirst(3).prefix(2) == ["4000", "4000"], "\(run.output)\(run.errors)")
     }
 
-    @Test("GR-3 run --frames ends after exactly so many frames", arguments: [1, 2, 37])
+    @Test("GR-3 run --frames ends after exactly this number of frames", arguments: [1, 2, 37])
     func frames(_ count: Int) throws {
         let run = try Program.run(
             "run", "--json", "--frames", "\(count)",
@@ -115,7 +116,7 @@ import Testing
         #expect(end.nodes?.first { $0.name == "frames" }?.frames == UInt64(count))
     }
 
-    @Test("GR-13 run --frames warns where the streams end before that")
+    @Test("GR-13 run --frames warns if the streams end earlier")
     func tooFewFrames() throws {
         let run = try Program.run("run", "--frames", "10", "videotestsrc num-buffers=9 ! fakesink")
         #expect(run.status == 0)
@@ -126,7 +127,7 @@ import Testing
         #expect(!whole.errors.contains("warning"), "\(whole.errors)")
     }
 
-    @Test("GR-3 a missing input file is answered with the one of nearly that name")
+    @Test("GR-3 the error of a missing input file suggests a file with a similar name")
     func nearlyThere() throws {
         let folder = TemporaryFolder()
         try Data("x".utf8).write(to: URL(filePath: folder.path("notes.txt")))
@@ -135,14 +136,14 @@ import Testing
         #expect(run.errors.contains("(did you mean \(folder.path("notes.txt"))?)"), "\(run.errors)")
     }
 
-    @Test("GR-3 run --frames counts at the first sink where there is no pipe, in lists of buffers too")
+    @Test("GR-3 run --frames without a pipe counts at the first sink, also in buffer lists")
     func framesAtSink() throws {
         let run = try Program.run("run", "--json", "--frames", "37", "audiotestsrc ! rtpL16pay mtu=200 ! fakesink")
         #expect(run.status == 0)
         #expect(try RunEvent.all(run.output).last?.nodes?.map(\.frames) == [37])
     }
 
-    @Test("GR-3 run --frames counts before an encoder and a multiplexer: the file is whole")
+    @Test("GR-3 run --frames counts before an encoder and a muxer, so that the file is whole")
     func framesInFile() throws {
         let folder = TemporaryFolder()
         let file = folder.path("a.mkv")
@@ -165,7 +166,7 @@ import Testing
         #expect(run.errors.contains("10 frames in"))
     }
 
-    @Test("GR-3 run --frames refuses a graph in which nothing counts")
+    @Test("GR-3 run --frames refuses a graph without a pipe or a sink")
     func framesNowhere() throws {
         let run = try Program.run("run", "--frames", "10", "videotestsrc")
         #expect(run.status == 2)
@@ -181,7 +182,7 @@ import Testing
         #expect((0.69...3).contains(end.time ?? 0))
     }
 
-    @Test("GR-3 the lines of --json tell of start, status, progress and end")
+    @Test("GR-3 --json prints lines for start, status, progress and end")
     func json() throws {
         let run = try Program.run(
             "run", "--json", "--duration", "1.3",
@@ -199,7 +200,7 @@ import Testing
         #expect(events.last?.exitStatus == 0)
     }
 
-    @Test("GR-3 --quiet prints nothing but what is wrong")
+    @Test("GR-3 --quiet prints only errors and warnings")
     func quiet() throws {
         let run = try Program.run("run", "-q", "videotestsrc num-buffers=5 ! fakesink")
         #expect(run.status == 0)
@@ -230,13 +231,13 @@ import Testing
         #expect(json.errors == "")
     }
 
-    @Test("GR-3 elements without a name are called what GStreamer's users expect")
+    @Test("GR-3 elements without a name get the names that GStreamer's users expect")
     func names() throws {
         let run = try Program.run("run", "--json", "videotestsrc num-buffers=1 ! rawdatapipe handler=count")
         #expect(try RunEvent.all(run.output).first { $0.event == "start" }?.nodes?.map(\.name) == ["rawdatapipe0"])
     }
 
-    @Test("GR-3 GST_DEBUG_DUMP_DOT_DIR gets the graph as it plays, and as it failed")
+    @Test("GR-3 GST_DEBUG_DUMP_DOT_DIR gets a file of the playing graph, and one of the failed graph")
     func dumps() throws {
         let folder = TemporaryFolder()
         let environment = ["GST_DEBUG_DUMP_DOT_DIR": folder.url.path]
@@ -247,7 +248,7 @@ import Testing
     }
 
     @Test(
-        "GR-3 --json refuses a description that writes to standard output, at the place that says so",
+        "GR-3 --json refuses a description that writes to standard output, and points to the place",
         arguments: [
             ("videotestsrc ! rawdatapipe handler=framemd5", 36),
             ("videotestsrc ! rawdatapipe handler=y4m options=location=-", 48),
@@ -262,7 +263,7 @@ import Testing
         #expect(events[0].message?.contains("writes to standard output") == true)
     }
 
-    @Test("GR-3 what something else prints doesn't get among the lines of --json")
+    @Test("GR-3 output of elements doesn't mix with the lines of --json")
     func foreignPrints() throws {
         let run = try Program.run(
             "run", "--json", "fakesrc num-buffers=1 sizetype=fixed sizemax=16 ! fakesink dump=true")
@@ -271,14 +272,14 @@ import Testing
         #expect(run.errors.contains("00 00 00"))
     }
 
-    @Test("GR-3 a handler has standard output to itself without --json")
+    @Test("GR-3 without --json, only the handler writes to standard output")
     func handlerOutput() throws {
         let run = try Program.run("run", "videotestsrc num-buffers=2 ! rawdatapipe handler=framemd5")
         #expect(run.output.hasPrefix("#format: frame checksums\n"))
         #expect(run.output.split(separator: "\n").count { !$0.hasPrefix("#") } == 2)
     }
 
-    @Test("GR-3 with --json, what goes wrong before the run is JSON too, and nothing else is printed")
+    @Test("GR-3 with --json, errors before the run are JSON too, and nothing else is printed")
     func earlyErrors() throws {
         for arguments in [["/no/such.pipeline"], ["--load", "/no/such.so", "fakesrc ! fakesink"]] {
             let run = try ChildProcess.run(
@@ -294,7 +295,7 @@ import Testing
         #expect(try RunEvent.all(unused.output).first?.event == "warning")
     }
 
-    @Test("GR-3 messages that elements post are in --json, and printed with --messages")
+    @Test("GR-3 --json has the messages that elements post, and --messages prints them")
     func messages() throws {
         let description = "audiotestsrc num-buffers=10 ! level name=meter ! fakesink"
         let json = try RunEvent.all(try Program.run("run", "--json", description).output)
@@ -306,7 +307,7 @@ import Testing
         #expect(try !Program.run("run", description).errors.contains("meter: level"))
     }
 
-    @Test("GR-3 run --frames counts at the first pipe of the text, and the other ends with what it has")
+    @Test("GR-3 run --frames counts at the first pipe of the text; the other pipe may get more frames")
     func framesOfTwoPipes() throws {
         let run = try Program.run(
             "run", "--json", "--frames", "10",
@@ -321,11 +322,11 @@ import Testing
         #expect(nodes.first { $0.name == "second" }?.frames ?? 0 > 10)
     }
 
-    @Test("GR-3 run warns of a source without a handler, and runs")
+    @Test("GR-3 run warns of a pipe without a handler, and runs")
     func withoutHandler() throws {
         let run = try Program.run("run", "videotestsrc num-buffers=2 ! rawdatapipe")
         #expect(run.status == 0)
-        #expect(run.errors.contains("description:1:30: warning: nobody gets the frames"))
+        #expect(run.errors.contains("description:1:30: warning: a rawdatapipe without a handler delivers no frames"))
         #expect(run.errors.contains("2 frames in"))
     }
 
@@ -337,7 +338,7 @@ import Testing
     }
 
     @Test(
-        "GR-3 what shows pictures runs to its end without a display, or says why it can't",
+        "GR-3 a run with a video sink works without a display, or reports why it can't",
         arguments: [
             ("videotestsrc num-buffers=3 ! autovideosink", 0), ("videotestsrc num-buffers=3 ! fpsdisplaysink", 0),
             ("playbin uri=file://FILE", 0), ("playbin3 uri=file://FILE", 0),
@@ -354,7 +355,7 @@ import Testing
             "run", text.replacing("FILE", with: file), environment: ["DISPLAY": "", "WAYLAND_DISPLAY": ""])
         #expect(run.status == status, "\(run.errors)")
         #expect(run.errors.contains("display") || run.errors.contains("/dev/fb0"))
-        // The sink that stands in for a display counts too (GR-13).
+        // The sink that replaces the display counts as having received data (GR-13).
         #expect(!run.errors.contains("received no data"), "\(run.errors)")
     }
 }

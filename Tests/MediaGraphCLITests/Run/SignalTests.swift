@@ -23,8 +23,8 @@ import Testing
         #expect(program.end() == 0)
         let end = try #require(try RunEvent.all(program.output).last)
         #expect(end.reason == reason)
-        // A file that was cut off has no duration, and its last cluster is open.
-        // A busy machine may have cost the live pipe a frame, which the file has.
+        // The number of frames shows that the file is whole. The live pipe may have dropped frames on a busy machine,
+        // which the file has.
         let pipe = try #require(end.nodes?.first { $0.name == "seen" })
         let seen = try #require(pipe.frames) + (pipe.dropped ?? 0)
         let read = try ChildProcess.run(
@@ -35,7 +35,7 @@ import Testing
         #expect(try RunEvent.all(read.output).last?.frames == seen)
     }
 
-    @Test("GR-11 an old file is whole after SIGKILL, as long as nothing was written", arguments: [SIGKILL, SIGINT])
+    @Test("GR-11 an existing file is kept if the run ends before writing to it", arguments: [SIGKILL, SIGINT])
     func keepsOldFile(_ signal: CInt) throws {
         let folder = TemporaryFolder()
         let file = try folder.write("what was there", to: "a.mkv")
@@ -66,7 +66,7 @@ import Testing
         #expect(try RunEvent.all(program.output).last?.reason == "forced")
     }
 
-    @Test("GR-3 two signals in a moment are one, as timeout sends them to a process and its group")
+    @Test("GR-3 two simultaneous signals count as one, as timeout sends them to a process and its group")
     func doubled() throws {
         let program = try LiveProgram("run", "--json", "videotestsrc is-live=true ! fakesink")
         #expect(program.waits(until: Self.hasProgress))
@@ -76,7 +76,7 @@ import Testing
         #expect(try RunEvent.all(program.output).last?.reason == "interrupted")
     }
 
-    @Test("GR-3 a reader of standard output that goes away ends the run")
+    @Test("GR-3 a run ends when the reader of its standard output closes the pipe")
     func readerGone() throws {
         let run = try Program.shell(
             "mediagraph run --json 'videotestsrc is-live=true ! fakesink' | head -1; echo ${PIPESTATUS[0]}")
@@ -84,7 +84,7 @@ import Testing
         #expect(run.output.contains("\"start\""))
     }
 
-    @Test("GR-3 a stream that the caller closed isn't given to a file of the graph")
+    @Test("GR-3 a closed standard stream isn't replaced by a file of the graph")
     func closedStreams() throws {
         let folder = TemporaryFolder()
         let file = folder.path("raw")
@@ -95,15 +95,15 @@ import Testing
         #expect(try Data(contentsOf: URL(fileURLWithPath: file)).count == 2 * 64 * 48)
     }
 
-    @Test("GR-3 a second SIGTERM stops at once with status 143, SIGQUIT with 131, without a word of Swift's")
+    @Test("GR-3 a second SIGTERM stops at once with status 143, SIGQUIT with 131, without a backtrace")
     func statuses() throws {
         for (signals, status) in [([SIGTERM, SIGTERM], 143 as Int32), ([SIGHUP, SIGTERM], 143), ([SIGQUIT], 131)] {
             let program = try LiveProgram(
                 "run", "--json", "videotestsrc is-live=true ! identity sleep-time=60000000 ! rawdatapipe handler=count")
-            // From PLAYING on a frame is stuck, and end-of-stream behind it.
+            // In PLAYING, a frame is stuck in the sleeping element, with end-of-stream after it.
             #expect(program.waits(until: Self.hasProgress))
             for (index, signal) in signals.enumerated() {
-                // Two within a moment would be one request.
+                // Two simultaneous signals would count as one.
                 if index > 0 {
                     #expect(program.waits { $0.output.contains("\"finishing\"") })
                     Thread.sleep(forTimeInterval: 0.5)
@@ -129,7 +129,7 @@ import Testing
         #expect(program.waits(until: Self.hasProgress))
         #expect(program.waits { _ in (try? Data(contentsOf: URL(fileURLWithPath: file)).count) ?? 0 > 0 })
         for (index, signal) in signals.enumerated() {
-            // Two within a moment would be one request.
+            // Two simultaneous signals would count as one.
             if index > 0 {
                 #expect(program.waits { $0.output.contains("\"finishing\"") })
                 Thread.sleep(forTimeInterval: 0.5)
@@ -137,19 +137,19 @@ import Testing
             program.send(signal)
         }
         _ = program.end()
-        // The first signal has its branch end, so that behind the second the file is whole.
+        // The first signal ends the file's branch, so after the second signal the file is whole.
         let warns = program.output.contains("cut.mp4 may be incomplete: its stream hadn't ended")
         #expect(warns == (signals.count == 1), "\(program.output)")
     }
 
-    @Test("GR-11 an element whose disk is full names its file")
+    @Test("GR-11 the error of a full disk names the file")
     func fullDisk() throws {
         let run = try Program.run("run", "--quiet", "videotestsrc num-buffers=9 ! filesink name=f location=/dev/full")
         #expect(run.status == 1)
         #expect(run.errors.contains("(writing /dev/full, which is incomplete)"), "\(run.errors)")
     }
 
-    @Test("GR-11 a forced stop keeps what the other branches have recorded, small as it is", arguments: [1, 2])
+    @Test("GR-11 a forced stop keeps the recordings of other branches, even small ones", arguments: [1, 2])
     func recordings(signals: Int) throws {
         let folder = TemporaryFolder()
         let file = folder.path("recording.mkv")
@@ -162,7 +162,7 @@ import Testing
             """)
         #expect(program.waits(until: Self.hasProgress))
         for index in 0..<signals {
-            // Two within a moment would be one request.
+            // Two simultaneous signals would count as one.
             if index > 0 {
                 #expect(program.waits { $0.output.contains("\"finishing\"") })
                 Thread.sleep(forTimeInterval: 0.5)
@@ -174,7 +174,7 @@ import Testing
         #expect(written.starts(with: [0x1A, 0x45, 0xDF, 0xA3]))
     }
 
-    @Test("GR-3 nohup keeps a run from SIGHUP")
+    @Test("GR-3 a run under nohup ignores SIGHUP")
     func nohup() throws {
         let run = try Program.shell(
             """

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Graphs that don't start, or don't stop.
+/// Graphs that don't start or don't stop.
 @Suite struct StandstillTests {
-    /// Nobody ever writes to it: opening it for reading doesn't return.
+    /// Makes a FIFO without a writer. Opening it for reading never returns.
     private static func pipe(in folder: TemporaryFolder) -> String {
         let path = folder.path("pipe")
         #expect(mkfifo(path, 0o600) == 0)
@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(
-        "GR-3 one signal ends a graph that hangs while starting, and the element is named",
+        "GR-3 one signal ends a graph that hangs while starting, and the error names the element",
         arguments: [(SIGINT, 130 as Int32, "interrupted"), (SIGTERM, 143, "terminated")])
     func signal(_ signal: CInt, _ status: Int32, _ reason: String) throws {
         let folder = TemporaryFolder()
@@ -29,7 +29,7 @@ import Testing
         #expect(events[3].exitStatus == status)
     }
 
-    @Test("GR-3 a handler that hangs while starting is named by its node, in words")
+    @Test("GR-3 the error of a handler that hangs while starting names its node")
     func handler() throws {
         let folder = TemporaryFolder()
         let program = try LiveProgram(
@@ -45,7 +45,7 @@ import Testing
         #expect(program.errors.contains("\nerror: mark (preprocessor) hangs while starting\n"), "\(program.errors)")
     }
 
-    @Test("GR-3 a start that takes long says which element it waits for", arguments: ["--json", "--quiet"])
+    @Test("GR-3 a warning during a slow start names the element it waits for", arguments: ["--json", "--quiet"])
     func delay(format: String) throws {
         let folder = TemporaryFolder()
         let program = try LiveProgram(
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(
-        "GR-12 a graph that never plays says why while it waits, and again when it is stopped",
+        "GR-12 the reason for which a graph doesn't play is reported while it waits and when it stops",
         arguments: ["--json", "--quiet"])
     func standstill(format: String) throws {
         let program = try LiveProgram(
@@ -84,7 +84,7 @@ import Testing
         #expect(warning.element == "a" && warning.message?.hasPrefix(text) == true)
     }
 
-    @Test("GR-3 --duration ends a graph that never starts, as a failure")
+    @Test("GR-3 --duration ends a graph that never starts, and the run fails")
     func duration() throws {
         let folder = TemporaryFolder()
         let program = try LiveProgram(
@@ -96,18 +96,18 @@ import Testing
         #expect(events.first { $0.event == "error" }?.element == "reader")
     }
 
-    @Test("GR-3 streams that don't end when they are asked to: that is said, with what to do")
+    @Test("GR-3 streams that don't end are reported with a remedy")
     func unended() throws {
         let program = try LiveProgram(
             "run", "--quiet", "--duration", "1ms", "videotestsrc ! queue ! identity sleep-time=1000000 ! fakesink")
         #expect(program.end() == 1)
         let errors = program.errors
-        let told = "error: its streams didn't end within 5 s of being asked to: files may be incomplete"
+        let told = "error: the streams didn't end within 5 s: files may be incomplete"
         #expect(errors.contains(told), "\(errors)")
         #expect(program.errors.contains("leaky=downstream"))
     }
 
-    @Test("GR-3 a stream that doesn't end, in an element that can't be stopped, is given up, and the element is named")
+    @Test("GR-3 a run ends despite an element that can't be stopped, and the error names an element")
     func stopping() throws {
         let program = try LiveProgram(
             "run", "--json",
@@ -117,7 +117,7 @@ import Testing
         #expect(program.end() == 130)
         let error = try #require(try RunEvent.all(program.output).first { $0.event == "error" })
         #expect(error.message == "hangs while stopping")
-        // The thread sleeps in `sleeper`, and whichever element's pad it came in by waits for it.
+        // The streaming thread sleeps in `sleeper`. Any element whose pad this thread is in may be the one that waits.
         #expect(error.element != nil)
         #expect(try RunEvent.all(program.output).last?.reason == "forced")
     }

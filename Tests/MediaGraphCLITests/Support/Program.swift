@@ -5,12 +5,12 @@ import TestSupport
 enum Program {
     static let path = ChildProcess.buildFolder.appendingPathComponent("mediagraph").path
 
-    /// No terminal, and GLib's complaints end the program.
+    /// The environment of runs: GLib's warnings end the program, and no handler library is loaded.
     static let environment = [
         "G_DEBUG": "fatal_warnings", "TERM": "xterm", "MEDIAGRAPH_HANDLERS": "", "LC_ALL": "C.UTF-8",
     ]
 
-    /// Runs to the end.
+    /// Runs the program to its end.
     static func run(
         _ arguments: String..., environment: [String: String] = [:], timeout: TimeInterval = 60
     ) throws -> ChildProcess {
@@ -18,7 +18,7 @@ enum Program {
             path, arguments, environment: Self.environment.merging(environment) { $1 }, timeout: timeout)
     }
 
-    /// Runs a line of a shell, in which `mediagraph` is the program.
+    /// Runs a shell line in which `mediagraph` is the built program.
     static func shell(_ line: String) throws -> ChildProcess {
         let folder = ChildProcess.buildFolder.path
         return try ChildProcess.run(
@@ -51,7 +51,7 @@ final class LiveProgram {
 
     func send(_ signal: CInt) { kill(process.processIdentifier, signal) }
 
-    /// Waits until what it has printed says so; false when it ended before, or after 60 s.
+    /// Waits until the condition is true; returns false if the program has ended before, or after 60 s.
     func waits(until condition: (LiveProgram) -> Bool) -> Bool {
         let deadline = Date(timeIntervalSinceNow: 60)
         while !condition(self) {
@@ -61,7 +61,7 @@ final class LiveProgram {
         return true
     }
 
-    /// Its exit status; −9 when it didn't end in 60 s.
+    /// Waits for the program to end and returns its exit status; -9 after 60 s.
     func end() -> Int32 {
         let deadline = Date(timeIntervalSinceNow: 60)
         while process.isRunning, Date() < deadline { Thread.sleep(forTimeInterval: 0.01) }
@@ -71,7 +71,7 @@ final class LiveProgram {
     }
 }
 
-/// A folder that goes with the test.
+/// A temporary folder, which is removed when this is released.
 final class TemporaryFolder {
     let url: URL
 
@@ -99,7 +99,7 @@ final class TemporaryFolder {
     }
 }
 
-/// What is asked of the lines of `run --json`.
+/// A line of `run --json`, with the fields that tests use.
 struct RunEvent: Decodable {
     struct Node: Decodable {
         var name: String
@@ -125,8 +125,26 @@ struct RunEvent: Decodable {
     var column: Int?
     var fields: [String: JSONScalar]?
 
-    /// Each line of a program's output; throws when one is no JSON.
+    /// Decodes each line of a program's output; throws if a line isn't JSON.
     static func all(_ output: String) throws -> [RunEvent] {
         try output.split(separator: "\n").map { try JSONDecoder().decode(RunEvent.self, from: Data($0.utf8)) }
+    }
+}
+
+/// The value of a field of `--json`. Distinguishes a number from a string of digits.
+enum JSONScalar: Decodable, Equatable {
+    case truth(Bool)
+    case number(Double)
+    case text(String)
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let value = try? container.decode(Bool.self) {
+            self = .truth(value)
+        } else if let value = try? container.decode(Double.self) {
+            self = .number(value)
+        } else {
+            self = .text(try container.decode(String.self))
+        }
     }
 }

@@ -6,13 +6,13 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphCore
 
-/// When a live mix ends: as `audiomixer`'s does, with the last of those who are there.
+/// Tests when the mix ends.
 @Suite struct SpeakerEndTests {
     init() throws { try Nodes.register() }
 
     private let voice = noiseSamples(480 * 40, seed: 21)
 
-    /// Speaks from one block to another, and lets the mix come after.
+    /// Pushes the given blocks of `voice` as the user and advances the clock by each block's duration.
     private func speak(_ room: SpeakerRoom, _ name: String, _ blocks: Range<Int>) {
         for index in blocks {
             room.say(name, voice[index * 480..<(index + 1) * 480], block: index)
@@ -20,8 +20,8 @@ import Testing
         }
     }
 
-    /// Time goes on, and the mix with it.
-    private func mixes(_ room: SpeakerRoom, blocks: Int) -> Bool {
+    /// Advances the clock until the mix has grown by `blocks`. Returns `false` if it doesn't.
+    private func mixGrows(_ room: SpeakerRoom, by blocks: Int) -> Bool {
         let before = room.notes.mixed.count
         return waitUntil {
             room.clock.advance(by: .milliseconds(10))
@@ -29,14 +29,14 @@ import Testing
         }
     }
 
-    @Test("SP-3 the last user's end of stream is the mix's, that of any before is not")
+    @Test("SP-3 the mix ends when the last user's stream ends, and not before")
     func last() throws {
         let room = try SpeakerRoom()
         room.join("bob")
         speak(room, "anna", 0..<5)
         room.push("anna", .endOfStream)
         speak(room, "bob", 5..<10)
-        #expect(mixes(room, blocks: 5))
+        #expect(mixGrows(room, by: 5))
         #expect(!room.notes.log.all.contains("finish"))
         room.push("bob", .endOfStream)
         #expect(
@@ -46,7 +46,7 @@ import Testing
             })
     }
 
-    @Test("SP-1 a stream that ends before it has a format is an end like any other, live and not")
+    @Test("SP-1 a stream that ends before it has a format counts as ended, live or not")
     func endsWithoutFormat() async throws {
         for pace in ["live", "fast"] {
             let empty = "virtualmic name=empty pace=\(pace) ! ears.user_bob"
@@ -66,15 +66,15 @@ import Testing
 
     private struct Failure: Error {}
 
-    @Test("SP-3 a pad that is kept for a user keeps a live mix going; who comes there is heard, and ends it")
-    func kept() throws {
+    @Test("SP-3 a reserved pad keeps a live mix going, and its user is heard and ends the mix")
+    func reservedPad() throws {
         let room = try SpeakerRoom()
-        let kept = try #require(room.speaker.requestPad("user_bob"))
+        let reserved = try #require(room.speaker.requestPad("user_bob"))
         speak(room, "anna", 0..<5)
         room.push("anna", .endOfStream)
-        #expect(mixes(room, blocks: 10))
+        #expect(mixGrows(room, by: 10))
         #expect(!room.notes.log.all.contains("finish"))
-        // His blocks are of now.
+        // Bob's blocks have the current time; older ones would come too late for the mix.
         let now = Int(room.clock.time.nanoseconds / 10_000_000)
         room.join("bob")
         for index in 0..<5 {
@@ -82,7 +82,7 @@ import Testing
             room.clock.advance(by: .milliseconds(10))
         }
         #expect(waitUntil { room.notes.samples(user: "bob") == Array(voice[0..<2400]) })
-        #expect(mixes(room, blocks: 5))
+        #expect(mixGrows(room, by: 5))
         #expect(!room.notes.log.all.contains("finish"))
         room.push("bob", .endOfStream)
         #expect(
@@ -90,10 +90,10 @@ import Testing
                 room.clock.advance(by: .milliseconds(10))
                 return room.notes.log.all.last == "finish"
             })
-        withExtendedLifetime(kept) {}
+        withExtendedLifetime(reserved) {}
     }
 
-    @Test("SP-3 a user whose stream has ended comes back on the same pad, and is in the mix again")
+    @Test("SP-3 a user whose stream has ended can come back on the same pad")
     func comesBack() throws {
         let room = try SpeakerRoom()
         room.join("bob", id: "lobby/bob/mic")
@@ -111,7 +111,7 @@ import Testing
             room.clock.advance(by: .milliseconds(10))
         }
         #expect(waitUntil { room.notes.samples(bob).count == 480 * 6 })
-        #expect(mixes(room, blocks: 3))
+        #expect(mixGrows(room, by: 3))
         // The mix began with anna's first block.
         #expect(room.notes.mixed[4800..<7200] == voice[4800..<7200])
         #expect(room.notes.log.all.filter { $0.hasPrefix("bob") } == ["bob on", "bob off", "bob on"])

@@ -5,13 +5,13 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The speaker's handlers that descriptions name.
+/// Tests the speaker handlers that a description can name.
 @Suite struct SpeakerHandlerTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// The levels that a graph posts.
+    /// Runs the graph and returns the levels that it posts.
     private func levels(_ description: String) async throws -> [(stream: String, rms: Double, peak: Double)] {
         let graph = try Graph(description)
         let events = graph.events
@@ -24,7 +24,7 @@ import Testing
         return levels
     }
 
-    @Test("SP-1 level: a sine from end to end is 0 dB at its peak and 3.01 less in the mean, as GStreamer's level says")
+    @Test("SP-1 the level handler reports a full-scale sine as 0 dB peak and -3.01 dB RMS")
     func level() async throws {
         let found = try await levels(
             """
@@ -44,7 +44,7 @@ import Testing
         #expect(found.count { $0.stream == "mixed" } == 10)
     }
 
-    @Test("SP-1 level agrees with GStreamer's element of that name, to the last digit that it prints")
+    @Test("SP-1 the level handler reports the same values as GStreamer's level element")
     func againstGStreamer() async throws {
         let samples = noiseSamples(48_000, seed: 9)
         let source = try folder.source("a", samples)
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("SP-1 wav: a file for each stream, as ffmpeg reads it, sample for sample")
+    @Test("SP-1 the wav handler writes a file for each stream, sample for sample")
     func wav() async throws {
         let (anna, bob, share) = (noiseSamples(9600, seed: 1), noiseSamples(4800, seed: 2), noiseSamples(960, seed: 3))
         let graph = try Graph(
@@ -101,7 +101,7 @@ import Testing
         #expect(probe.output.contains("pcm_s16le,48000,1,9600"))
     }
 
-    @Test("SP-1 wav: a graph that is stopped in the midst leaves whole files")
+    @Test("SP-1 the wav handler leaves complete files when the graph is stopped")
     func stopped() async throws {
         let graph = try Graph(
             """
@@ -119,9 +119,10 @@ import Testing
         #expect(Int(probe.output.trimmingCharacters(in: .whitespacesAndNewlines)) == (size - 44) / 2)
     }
 
-    @Test("SP-1 wav: a disk that is full ends the graph with the file's name, rather than to hold it for good")
+    @Test("SP-1 the wav handler ends the graph with the file's name when the disk is full")
     func fullDisk() async throws {
-        // One of the files fails, and with it the handler; more than waits between the two is sent.
+        // One of the three files can't be written, which ends the handler. The source sends more than the queue between
+        // speaker and handler holds, so a speaker that still waited for the handler would block.
         try FileManager.default.createSymbolicLink(
             atPath: folder.file("full-mixed.wav"), withDestinationPath: "/dev/full")
         let failure = try await failure(
@@ -134,7 +135,7 @@ import Testing
             "\(failure ?? "")")
     }
 
-    @Test("SP-1 wav: a name without %s, and a folder that isn't there, are errors that say so")
+    @Test("SP-1 the wav handler refuses a location without %s and a missing folder")
     func refused() async throws {
         let nameless = try await failure(
             of: "audiotestsrc num-buffers=1 ! virtualspeaker handler=wav options=location=x.wav")

@@ -10,19 +10,19 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphElements
 
-/// Users who leave in the worst moments.
+/// Tests users who leave at inconvenient moments.
 @Suite(.timeLimit(.minutes(10))) struct SpeakerLeavingTests {
     init() throws { try Nodes.register() }
 
     @Test(
-        "SP-3 what those who leave said last is mixed, one or two at once, and another's flush takes none of it",
+        "SP-3 leaving users' last blocks are mixed, even if another user is flushed",
         arguments: [1, 2])
-    func lastWords(leavers: Int) throws {
+    func lastBlocks(leavers: Int) throws {
         let users = ["anna", "bob", "cem"]
         let samples = (0..<3).map { noiseSamples(480 * 4, seed: UInt64($0 + 1)) }
         let room = try SpeakerRoom()
         for user in ["bob", "cem", "dave", "eve"] { room.join(user) }
-        // Dave and Eve are two blocks behind: the third waits in the mixer.
+        // Dave and Eve send only two blocks, so the mixer waits for their third.
         for index in 0..<2 {
             for user in ["dave", "eve"] { room.say(user, [Int16](repeating: 0, count: 480)[...], block: index) }
         }
@@ -44,7 +44,7 @@ import Testing
         #expect(isSum)
     }
 
-    @Test("SP-3 a user whose stream is being flushed may leave; the others go on")
+    @Test("SP-3 a user whose stream is being flushed may leave, and the others go on")
     func flushed() async throws {
         let graph = try Graph(
             """
@@ -63,7 +63,7 @@ import Testing
         await graph.stop()
     }
 
-    @Test("SP-3 who leaves unheard doesn't decide whether the mix is live")
+    @Test("SP-3 a user who leaves before sending anything doesn't decide whether the mix is live")
     func unheard() throws {
         let pipeline = try Pipeline(parsing: "virtualspeaker name=s handler=count appsrc ! s.user_anna")
         let speaker = try #require(pipeline.element(named: "s"))
@@ -75,7 +75,7 @@ import Testing
         pipeline.setState(.null)
     }
 
-    @Test("SP-3 users may leave at any moment of a mix that never pauses")
+    @Test("SP-3 users may leave at any moment while the mix runs without a pause")
     func busy() throws {
         let pipeline = try Pipeline(
             parsing: """
@@ -84,7 +84,7 @@ import Testing
                 """)
         let speaker = try #require(pipeline.element(named: "s"))
         pipeline.setState(.playing)
-        // A pipeline that is still on its way might start a source that has just been stopped.
+        // A pipeline that is still changing state might restart a source that has just been stopped.
         #expect(waitUntil { pipeline.isPlaying })
         for number in 0..<500 {
             let user = try Element(
@@ -107,7 +107,7 @@ import Testing
         pipeline.setState(.null)
     }
 
-    private final class FlushCount: PadTap, @unchecked Sendable {
+    private final class FlushCounter: PadTap, @unchecked Sendable {
         let count = Atomic<Int>(0)
         override func received(_ event: Event) -> Bool {
             if case .flushStop = event { count.add(1, ordering: .relaxed) }
@@ -115,8 +115,8 @@ import Testing
         }
     }
 
-    @Test("EL-2 a seek right after somebody has left goes through", arguments: [State.paused, .playing], [0, 1, 500])
-    func seek(state: State, patience: UInt64) throws {
+    @Test("EL-2 a seek succeeds right after users have left", arguments: [State.paused, .playing], [0, 1, 500])
+    func seek(state: State, extraFrames: UInt64) throws {
         let pipeline = try Pipeline(
             parsing: """
                 virtualspeaker name=s backpressure=block handler=count ! fakesink name=sink
@@ -124,12 +124,12 @@ import Testing
                 audiotestsrc samplesperbuffer=480 name=bob ! s.user_bob
                 audiotestsrc samplesperbuffer=480 num-buffers=3 name=cem ! s.user_cem
                 """)
-        let (flushes, speaker) = (FlushCount(), try #require(pipeline.element(named: "s")))
+        let (flushes, speaker) = (FlushCounter(), try #require(pipeline.element(named: "s")))
         try #require(pipeline.element(named: "sink")?.staticPad("sink")).setTap(flushes)
         pipeline.setState(state)
         #expect(pipeline.waitForState(timeout: .seconds(60)).state == state)
-        if state == .playing { #expect(waitUntil { NodeCounts(speaker)!.frames > 100 + patience }) }
-        // One whose stream goes on, and one whose stream has ended.
+        if state == .playing { #expect(waitUntil { NodeCounts(speaker)!.frames > 100 + extraFrames }) }
+        // Bob's stream is still running, Cem's has ended.
         for name in ["bob", "cem"] {
             speaker.releasePad(try #require(speaker.staticPad("user_\(name)")))
             let source = try #require(pipeline.element(named: name))
@@ -144,7 +144,7 @@ import Testing
         pipeline.setState(.null)
     }
 
-    @Test("SP-3 the only user of a mix that isn't live may leave; it goes on with whoever comes next")
+    @Test("SP-3 the only user of a mix that isn't live may leave, and the mix goes on with the next user")
     func onlyOne() throws {
         let pipeline = try Pipeline(
             parsing: "audiotestsrc name=anna ! virtualspeaker name=s backpressure=block handler=count")
@@ -164,7 +164,7 @@ import Testing
         pipeline.setState(.null)
     }
 
-    @Test("EL-1 somebody who leaves while the graph stops holds up no later run")
+    @Test("EL-1 a user who leaves while the graph stops doesn't block a later run")
     func leavesInStop() throws {
         let pipeline = try Pipeline(
             parsing: """
@@ -192,7 +192,7 @@ import Testing
         pipeline.setState(.null)
     }
 
-    @Test("SP-3 a user who is taken away while the stream is just beginning doesn't end the graph")
+    @Test("SP-3 removing a user while their stream begins doesn't end the graph")
     func beginning() async throws {
         let graph = try Graph(
             """
@@ -226,7 +226,7 @@ import Testing
         func finish() { log.add("finish") }
     }
 
-    @Test("SP-3 the last stream may be given back in its own callback: the end is told behind that, once")
+    @Test("SP-3 the last pad may be released in its own callback, and `finish` follows once")
     func fromCallback() throws {
         let speaker = try #require(Element(factory: "virtualspeaker"))
         try speaker.setProperty("backpressure", parsing: "block")

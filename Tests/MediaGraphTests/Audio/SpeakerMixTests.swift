@@ -4,13 +4,13 @@ import MediaGraphTesting
 import TestSupport
 import Testing
 
-/// What the mix is: the sum of what is handed over one by one.
+/// Tests that the mix is the sum of the one-way streams.
 @Suite struct SpeakerMixTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test("SP-3 the mix is the sum of the one-way streams to the sample, clipped once at the end")
+    @Test("SP-3 the mix is the exact sum of the one-way streams, clipped once at the end")
     func sum() async throws {
         let heard = try await Heard(
             """
@@ -22,11 +22,13 @@ import Testing
         #expect(heard.users == ["anna", "bob", "cem"])
         #expect(heard.mixed.count == 40 * 480)
         #expect(heard.mixed == heard.expectedMix(count: heard.mixed.count))
-        #expect(heard.mixed.contains(.max) && heard.mixed.contains(.min), "it never clipped, so nothing is shown")
+        #expect(
+            heard.mixed.contains(.max) && heard.mixed.contains(.min),
+            "the sum never clipped, so this test shows nothing")
         #expect(heard.jumps.isEmpty)
     }
 
-    @Test("SP-3 30000 + 30000 - 30000 is 30000, and not what is left of 32767")
+    @Test("SP-3 the mix clips the sum, not each step: 30000 + 30000 - 30000 is 30000")
     func clippedOnce() async throws {
         let loud = [Int16](repeating: 30_000, count: 4800)
         let heard = try await Heard(
@@ -39,7 +41,7 @@ import Testing
         #expect(heard.mixed == loud)
     }
 
-    @Test("SP-6 a device, a virtual microphone, and a device behind one are heard alike, to the sample")
+    @Test("SP-6 a device, a virtual microphone and a device behind a virtual microphone sound the same")
     func microphones() async throws {
         let voice = noiseSamples(48_000, seed: 6)
         let path = try folder.write("voice.raw", voice.withUnsafeBytes { Array($0) })
@@ -57,7 +59,7 @@ import Testing
     }
 
     @Test(
-        "SP-1 a user's stream is handed over as it came, sample for sample, in blocks of any length",
+        "SP-1 a user's samples are delivered unchanged whatever the block length",
         arguments: [1, 7, 160, 441, 480, 1024, 4096])
     func exact(block: Int) async throws {
         let (anna, bob) = (noiseSamples(9600, seed: 1), noiseSamples(9600, seed: 2))
@@ -72,7 +74,7 @@ import Testing
         #expect(heard.mixed == heard.expectedMix(count: 9600))
     }
 
-    @Test("SP-1 the end of one user isn't the end of the mix; that of all is")
+    @Test("SP-1 the mix ends only when all users' streams have ended")
     func ends() async throws {
         let (short, long) = (noiseSamples(480, seed: 3), noiseSamples(24_000, seed: 4))
         let heard = try await Heard(
@@ -85,7 +87,7 @@ import Testing
         #expect(heard.mixed == heard.expectedMix(count: 24_000))
     }
 
-    @Test("SP-1 a share's sound is a stream of its own, and no part of the mix")
+    @Test("SP-1 a share's audio is a separate stream and not part of the mix")
     func shared() async throws {
         let (anna, share) = (noiseSamples(4800, seed: 5), noiseSamples(9600, seed: 6))
         let heard = try await Heard(
@@ -102,7 +104,7 @@ import Testing
     }
 
     @Test(
-        "SP-1 whatever rate, format and channels come in, what is handed over is in the node's own",
+        "SP-1 every input rate, format and channel count is converted to the node's own format",
         arguments: [(48_000, 1), (16_000, 2), (44_100, 2)])
     func formats(rate: Int, channels: Int) async throws {
         let heard = try await Heard(
@@ -116,7 +118,7 @@ import Testing
         #expect(heard.formats == ["\(rate) \(channels)"])
         #expect(heard.users == ["a", "b", "c", "d"])
         for user in heard.users {
-            // One second each; a resampler may keep a sample of 8 kHz back.
+            // Each user sends one second. A resampler may keep back one sample at 8 kHz.
             #expect(abs(heard.user(user).count / channels - rate) <= rate / 8000, "\(user)")
             #expect(heard.user(user).max()! > 25_000, "\(user)")
         }
@@ -133,12 +135,12 @@ import Testing
             virtualspeaker name=s
             audiotestsrc samplesperbuffer=\(rate / 100) num-buffers=100 freq=997 volume=0.9 ! audio/x-raw,format=S16LE,rate=\(rate),channels=1 ! s.user_anna
             """)
-        // Beginning and end are the resampler's filter filling and running empty.
+        // The resampler's filter fills at the beginning and runs empty at the end.
         let steady = heard.mixed[4800..<43_200]
         #expect(distortion(steady, frequency: 997, rate: 48_000) < -80)
     }
 
-    @Test("SP-3 ten minutes through a conversion of the rate: no gap, no drift, no click")
+    @Test("SP-3 ten minutes of resampled audio have no gap, drift or click")
     func tenMinutes() async throws {
         let graph = try Graph(
             """
@@ -152,7 +154,7 @@ import Testing
             state.withLock { state in
                 let time = Int64(frame.runningTime!.nanoseconds)
                 state.jump = max(state.jump, abs(time - state.next))
-                // Beginning and end are the resampler's filter filling and running empty.
+                // The resampler's filter fills at the beginning and runs empty at the end.
                 let isSteady = (480..<599 * 48_000).contains(state.count)
                 state.count += frame.frameCount
                 state.next = Int64(frame.info.duration(ofFrames: state.count).nanoseconds)
@@ -168,7 +170,7 @@ import Testing
         let result = seen.all[0]
         #expect(abs(result.count - 600 * 48_000) <= 2)
         #expect(result.jump <= 1, "blocks are stamped by their samples")
-        // A sine of 997 Hz at 0.9 moves by no more than 3850 from one sample to the next.
+        // A sine of 997 Hz at 0.9 changes by at most 3850 from one sample to the next.
         #expect(result.step < 3900)
     }
 }

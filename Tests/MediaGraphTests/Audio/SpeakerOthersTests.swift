@@ -8,20 +8,20 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphCore
 
-/// What one user, one pad or one callback may do to the others, which is nothing.
+/// Tests that one user, pad or callback doesn't affect the others.
 @Suite struct SpeakerOthersTests {
     init() throws { try Nodes.register() }
 
-    private static let two = """
+    private static let twoUsers = """
         virtualspeaker name=s backpressure=block max-frames=10
         audiotestsrc samplesperbuffer=480 ! audio/x-raw,rate=48000,channels=1 ! s.user_anna
         audiotestsrc samplesperbuffer=480 ! audio/x-raw,rate=48000,channels=1 ! s.user_bob
         """
 
-    @Test("SP-3 a user who goes in the midst of a flush leaves back-pressure as it was")
+    @Test("SP-3 a user who leaves during a flush doesn't change the back-pressure")
     func goneWhileFlushing() async throws {
-        let graph = try Graph(Self.two)
-        // Nobody reads: blocks wait, and then the users do.
+        let graph = try Graph(Self.twoUsers)
+        // Nobody reads `audio`: the queue fills up, and then the users' threads block.
         let audio = try graph.virtualSpeaker("s").audio
         try await graph.start()
         let speaker = try graph.element("s")
@@ -30,7 +30,7 @@ import Testing
         let pad = try #require(speaker.staticPad("user_bob"))
         pad.sendFlushStart()
         speaker.releasePad(pad)
-        // It stands still again, however much anna has to say.
+        // The count has to stop growing again, although anna keeps sending.
         var last = frames()
         #expect(
             waitUntil {
@@ -50,15 +50,15 @@ import Testing
         func oneWayAudioReceived(_ frame: borrowing AudioFrame, user: SpeakerUser) { if user.name == "bob" { leave() } }
     }
 
-    @Test("SP-3 a callback may release another user's pad, whose thread waits for that very callback")
+    @Test("SP-3 a callback may release another user's pad whose thread waits for this callback")
     func releasesAnother() throws {
-        let pipeline = try Pipeline(parsing: Self.two)
+        let pipeline = try Pipeline(parsing: Self.twoUsers)
         let speaker = try #require(pipeline.element(named: "s"))
         let calls = Atomic<Int>(0)
         let hasReturned = Mutex(false)
         let handler = Leaver {
             guard calls.add(1, ordering: .relaxed).newValue == 20 else { return }
-            // Anna's next block comes meanwhile.
+            // Gives anna's next block time to arrive and wait for this callback.
             for _ in 0..<50 { sleepBriefly() }
             speaker.releasePad(speaker.staticPad("user_anna")!)
             hasReturned.withLock { $0 = true }
@@ -71,7 +71,7 @@ import Testing
         pipeline.setState(.null)
     }
 
-    @Test("VM-6 sound that a processor puts into a device's silence is in the mix too", arguments: ["silence", "sine"])
+    @Test("VM-6 audio that a processor writes into a device's silence reaches the mix", arguments: ["silence", "sine"])
     func editedSilence(wave: String) async throws {
         let graph = try Graph(
             """
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(
-        "SP-3 a sine near the top of its band comes out with less than -80 dB of distortion and noise",
+        "SP-3 a sine near the top of its band has less than -80 dB of distortion and noise",
         arguments: [(8000, 3400.0), (16_000, 7000), (32_000, 14_000), (44_100, 18_000)])
     func highSine(rate: Int, frequency: Double) async throws {
         let heard = try await Heard(
@@ -100,7 +100,7 @@ import Testing
         #expect(distortion(heard.mixed[4800..<43_200], frequency: frequency, rate: 48_000) < -80)
     }
 
-    @Test("SP-1 what lies outside of a stream's segment is neither mixed nor heard one-way")
+    @Test("SP-1 samples outside of a stream's segment are neither mixed nor delivered")
     func clipped() throws {
         let room = try SpeakerRoom(live: false)
         room.push("anna", .segmentBetween(.milliseconds(25), .milliseconds(75)))
@@ -112,7 +112,7 @@ import Testing
         #expect(room.notes.mixed == Array(voice[1200..<3600]))
     }
 
-    @Test("SP-1 a block of one user's has its position in the medium, a block of the mix has none")
+    @Test("SP-1 a user's block has a stream time, and a block of the mix has none")
     func streamTime() async throws {
         let graph = try Graph(
             """
@@ -135,12 +135,12 @@ import Testing
         #expect(!mixed.all.isEmpty && mixed.all.allSatisfy { $0 == nil })
     }
 
-    @Test("SP-3 what a user who left had said, and nobody mixed, holds up no later run")
+    @Test("SP-3 unmixed blocks of a user who has left don't block a later run")
     func unmixed() throws {
         let room = try SpeakerRoom(live: false)
         let voice = noiseSamples(480 * 10, seed: 5)
         room.join("bob", live: false)
-        // Anna says nothing: bob's block waits.
+        // Anna sends nothing, so the mix waits and holds bob's block.
         room.say("bob", voice[0..<480], block: 0)
         room.leave("bob")
         room.speaker.setState(.ready)
@@ -153,7 +153,7 @@ import Testing
         #expect(isHeard)
     }
 
-    @Test("VM-6 a file's bytes at a microphone's sink are an error that says what is missing")
+    @Test("VM-6 a file's bytes at a microphone's sink cause an error that names the missing time format")
     func bytes() async throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("sound.pcm", [UInt8](repeating: 1, count: 9600))
@@ -166,7 +166,7 @@ import Testing
         #expect("\(try #require(error))".contains("time format"))
     }
 
-    @Test("EL-1 request pads that are asked for from several threads each get a name of their own")
+    @Test("EL-1 pads requested from several threads get distinct names")
     func racingPads() throws {
         let speaker = try #require(Element(factory: "virtualspeaker"))
         let names = Mutex<[String]>([])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MediaGraph
 
-/// What PAUSED waits for in a graph with a speaker.
+/// Tests what a graph with a speaker waits for before it is in PAUSED.
 @Suite(.timeLimit(.minutes(10))) struct SpeakerPrerollTests {
     private let folder: TemporaryFolder
     private let files: [String]
@@ -21,8 +21,8 @@ import Testing
         }
     }
 
-    /// Plays a description whose files are sought in as soon as PAUSED is reached. False when it doesn't end.
-    private func plays(_ description: String) throws -> Bool {
+    /// Plays a description after a seek right behind the change to PAUSED. Returns `false` if playback doesn't end.
+    private func playsAfterSeek(_ description: String) throws -> Bool {
         let pipeline = try Pipeline(parsing: description)
         let isOver = Mutex(false)
         pipeline.onMessage { message in
@@ -43,7 +43,7 @@ import Testing
         "virtualspeaker name=ears handler=count \(decoder(files[0])) ! ears.user_a \(decoder(files[1])) ! ears.user_b"
     }
 
-    @Test("EL-2 two files that are sought in as soon as they are in PAUSED play to their end", arguments: 0..<3)
+    @Test("EL-2 two files play to their end after a seek as soon as PAUSED is reached", arguments: 0..<3)
     func seeks(kind: Int) throws {
         let text = description { file in
             switch kind {
@@ -52,10 +52,10 @@ import Testing
             default: "filesrc location=\(file) ! decodebin ! audioconvert ! audioresample"
             }
         }
-        for run in 0..<20 { try #require(try plays(text), "run \(run) stands still") }
+        for run in 0..<20 { try #require(try playsAfterSeek(text), "run \(run) doesn't end") }
     }
 
-    @Test("EL-1 PAUSED is done when the mix of files, or a share's file, has its first block")
+    @Test("EL-1 the change to PAUSED completes with the first block of the mix, or of a share's file")
     func waits() throws {
         let mix = try Pipeline(parsing: description { "filesrc location=\($0) ! wavparse" })
         #expect(mix.setState(.paused) == .async)
@@ -76,18 +76,19 @@ import Testing
         }
     }
 
-    @Test("EL-1 the end of a share with nothing to mix waits for nobody: PAUSED is done, and a stop stops")
+    @Test("EL-1 a share that ends with nothing to mix blocks neither PAUSED nor a stop")
     func endsUnheard() throws {
         let share = try Pipeline(
             parsing: "virtualspeaker name=ears handler=count audiotestsrc num-buffers=0 ! ears.shared")
         share.setState(.paused)
-        // The mix, which ends in PAUSED, waits for PLAYING. While it did so on the share's thread that held both sinks.
+        // The mix ends in PAUSED and waits there for PLAYING. When it waited on the share's thread, neither sink got to
+        // PAUSED.
         #expect(share.waitForState(timeout: .seconds(60)).result == .success)
         share.setState(.null)
     }
 
     @Test(
-        "EL-1 PAUSED doesn't wait for who is live, sends in PLAYING only, or is fed by an application",
+        "EL-1 PAUSED doesn't wait for live sources, sources that need PLAYING, or an appsrc",
         arguments: [
             "audiotestsrc is-live=true", "virtualmic pace=fast handler=tone", "virtualmic handler=tone",
             "appsrc format=time",
@@ -99,7 +100,7 @@ import Testing
         pipeline.setState(.null)
     }
 
-    @Test("GR-6 a graph of files starts while nobody reads yet, however little its reader takes")
+    @Test("GR-6 a graph of files starts before anyone reads its frames, whatever its queue's limit")
     func readers() async throws {
         let graph = try Graph(
             description { "filesrc location=\($0) ! wavparse" }.replacing("handler=count", with: "max-frames=1"))

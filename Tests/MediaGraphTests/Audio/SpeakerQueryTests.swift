@@ -7,11 +7,11 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphCore
 
-/// What a speaker answers to whoever asks upstream.
+/// Tests a speaker's answers to queries from upstream.
 @Suite struct SpeakerQueryTests {
     private static let caps = "audio/x-raw,format=S16LE,rate=48000,channels=1,layout=interleaved"
 
-    @Test("EL-3 ALLOCATION is answered at once, also while the mix waits: a user's next block isn't held up by it")
+    @Test("EL-3 ALLOCATION is answered at once, even while an editor blocks the mix")
     func allocation() throws {
         try Nodes.register()
         let speaker = try #require(Element(factory: "virtualspeaker"))
@@ -30,16 +30,16 @@ import Testing
         #expect(user.push(block) == .ok)
         #expect(waitUntil { !isBusy.all.isEmpty })
 
-        // Lets the mix go, lest a query that waits for it hang.
+        // Releases the editor, so that a query that waits for the mix fails the test instead of hanging.
         let answers = Log<Bool>()
-        let cameInTime = Log<Bool>()
+        let answeredInTime = Log<Bool>()
         let release = NativeThread("release") {
-            cameInTime.add(waitUntil { !answers.all.isEmpty })
+            answeredInTime.add(waitUntil { !answers.all.isEmpty })
             isFree.withLock { $0 = true }
         }
         answers.add(user.queryAllocation(Self.caps))
         release.join()
-        #expect(cameInTime.all == [true] && answers.all == [false])
+        #expect(answeredInTime.all == [true] && answers.all == [false])
     }
 
     private struct Waiter: AudioProcessor {

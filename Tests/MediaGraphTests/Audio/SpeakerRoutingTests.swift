@@ -6,7 +6,7 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphCore
 
-/// Streams that say themselves what they are, whatever pad they come in on.
+/// Tests that a stream's ID, not the pad it arrives on, decides how a speaker treats it.
 @Suite(.timeLimit(.minutes(10))) struct SpeakerRoutingTests {
     init() throws { try Nodes.register() }
 
@@ -17,7 +17,7 @@ import Testing
         samples[index * 480..<(index + 1) * 480]
     }
 
-    @Test("SP-1 a share's sound on a user's pad is the shared stream, and no part of the mix")
+    @Test("SP-1 a share's audio on a user's pad is the shared stream and not part of the mix")
     func shareOnUserPad() throws {
         let room = try SpeakerRoom()
         room.join("x", id: "lobby/carol/shareaudio")
@@ -32,7 +32,7 @@ import Testing
         #expect(!room.notes.log.all.contains("carol on"))
     }
 
-    @Test("SP-1 a voice on the pad of shares is a user's, and in the mix")
+    @Test("SP-1 a user's voice on the share's pad belongs to the user and is mixed")
     func voiceOnSharePad() throws {
         let room = try SpeakerRoom()
         room.join("x", id: "lobby/carol/audio", pad: "shared")
@@ -48,7 +48,7 @@ import Testing
         #expect(room.notes.samples(.shared).isEmpty)
     }
 
-    @Test("SP-1 a pad on which a share follows a voice, and a voice a share, leads each its own way")
+    @Test("SP-1 a pad may change between a user's voice and a share's audio")
     func turns() throws {
         let room = try SpeakerRoom()
         room.join("x", id: "lobby/carol/audio")
@@ -74,7 +74,7 @@ import Testing
                 == ["carol on", "carol off", "shared on", "shared off", "carol on"])
     }
 
-    @Test("SH-4 a share's sound that comes as lists of buffers is heard whole")
+    @Test("SH-4 a share's audio that arrives in buffer lists is delivered completely")
     func lists() throws {
         let room = try SpeakerRoom()
         let share = Harness(room.speaker, sink: "shared", source: nil)
@@ -85,12 +85,12 @@ import Testing
     }
 
     @Test(
-        "SP-3 who leaves while his stream is resampled is heard to the last sample, as who ends it is",
+        "SP-3 a resampled stream is heard to its last sample, whether it ends or its user leaves",
         arguments: [44_100, 8000])
     func resampledLeaver(rate: Int) throws {
         let count = rate / 100 * 5
         let said = Sine(440, rate: rate).samples(0, count)
-        func hear(_ end: (SpeakerRoom) -> Void) throws -> (alone: [Int16], mixed: [Int16]) {
+        func hear(until end: (SpeakerRoom) -> Void) throws -> (alone: [Int16], mixed: [Int16]) {
             let room = try SpeakerRoom(latency: .milliseconds(100))
             room.join("bob", rate: rate)
             let silence = [Int16](repeating: 0, count: 480)
@@ -109,9 +109,9 @@ import Testing
         }
         let ended = try hear { $0.push("bob", .endOfStream) }
         let left = try hear { $0.leave("bob") }
-        // The resampler rounds up what it holds, or down.
+        // The resampler may round what it holds up or down.
         #expect((2390...2400).contains(ended.alone.count))
-        // Not the samples themselves, which would be printed.
+        // Compares indices, because a failed expectation would print all samples.
         let differing = { (a: [Int16], b: [Int16]) in
             a.count == b.count ? a.indices.filter { a[$0] != b[$0] } : [a.count, b.count]
         }
@@ -120,7 +120,7 @@ import Testing
         #expect(differing(left.mixed, left.alone) == [])
     }
 
-    @Test("SP-3 min-upstream-latency is the least that a live mix waits, so that who joins with less delays nobody")
+    @Test("SP-3 min-upstream-latency is a live mix's least latency, so a user who joins doesn't raise it")
     func latency() throws {
         for (least, expected) in [("0", 20), ("300000000", 300)] {
             let speaker = try #require(Element(factory: "virtualspeaker"))
@@ -129,12 +129,12 @@ import Testing
             harness.setUpstreamLatency(.milliseconds(20))
             harness.setSourceCaps("audio/x-raw,format=S16LE,rate=48000,channels=1,layout=interleaved")
             let latency = try #require(harness.latency)
-            // And one block of the mix.
+            // The mix adds a block of 10 ms.
             #expect(latency.isLive && latency.minimum == .milliseconds(UInt64(expected + 10)), "\(latency)")
         }
     }
 
-    @Test("SP-1 channels that don't say which is where are an error that says so")
+    @Test("SP-1 channels without positions cause an error that says so")
     func unpositioned() async throws {
         let graph = try Graph(
             "audiotestsrc ! audio/x-raw,channels=3,channel-mask=(bitmask)0 ! virtualspeaker name=ears handler=count")

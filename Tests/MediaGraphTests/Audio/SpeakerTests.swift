@@ -9,7 +9,7 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphCore
 
-/// How a speaker behaves: users come and go, handlers are slow, edits, ends.
+/// Tests how a speaker mixes users who join, leave, pause and flush.
 @Suite struct SpeakerTests {
     private let folder: TemporaryFolder
 
@@ -22,7 +22,7 @@ import Testing
         samples[index * 480..<(index + 1) * 480]
     }
 
-    @Test("SP-3 a user who joins and leaves changes nothing for the others, and the mix is the sum throughout")
+    @Test("SP-3 a user who joins and leaves doesn't disturb the others, and the mix stays the sum")
     func joinAndLeave() throws {
         let (anna, bob) = (noiseSamples(480 * 30, seed: 1), noiseSamples(480 * 30, seed: 2))
         let room = try SpeakerRoom()
@@ -32,7 +32,8 @@ import Testing
             #expect(room.say("anna", block(anna, index), block: index) == .ok)
             if (10..<20).contains(index) { #expect(room.say("bob", block(bob, index), block: index) == .ok) }
             room.clock.advance(by: .milliseconds(10))
-            // Whoever joins while a block is still to be mixed is waited for once, and from then on not before he speaks.
+            // If a user joins while a block is being mixed, the mixer waits for them once, and then not until they
+            // send.
             #expect(waitUntil { room.notes.mixed.count >= (index + 1) * 480 })
         }
         #expect(waitUntil { room.notes.samples(user: "anna").count == anna.count })
@@ -52,7 +53,7 @@ import Testing
         #expect(room.notes.log.all.filter { $0.hasPrefix("bob") } == ["bob on", "bob off"])
     }
 
-    @Test("SP-3 when everybody has left, a live mix goes on in silence for whoever comes next")
+    @Test("SP-3 after all users have left, a live mix goes on in silence and the next user is heard")
     func allLeave() throws {
         let samples = noiseSamples(480 * 30, seed: 11)
         let room = try SpeakerRoom()
@@ -72,13 +73,13 @@ import Testing
         room.clock.advance(by: .milliseconds(100))
         #expect(waitUntil { room.notes.mixed.count >= 480 * 25 })
         #expect(!room.notes.log.all.contains("finish"))
-        // The first of his blocks may have come too late.
+        // The first of bob's blocks may have come too late.
         let heard = room.notes.mixed
         try #require(heard.count >= 480 * 25)
         #expect(heard[480 * 22..<480 * 24] == samples[480 * 22..<480 * 24])
     }
 
-    @Test("SP-3 when the last has left, a live mix goes on in silence")
+    @Test("SP-3 after the only user has left, a live mix goes on in silence")
     func lastLeaves() throws {
         let pipeline = try Pipeline(
             parsing:
@@ -95,13 +96,13 @@ import Testing
         pipeline.setState(.null)
     }
 
-    @Test("SP-3 a user who is linked and never says a word holds nobody up, nor does one who has fallen silent")
-    func absent() async throws {
+    @Test("SP-3 a user who never sends, or has stopped sending, blocks no other user")
+    func silentUser() async throws {
         let graph = try Graph(
             """
             virtualspeaker name=s max-frames=100000
             audiotestsrc is-live=true samplesperbuffer=480 ! audio/x-raw,rate=48000,channels=1 ! s.user_anna
-            appsrc name=absent is-live=true format=time caps=audio/x-raw,format=S16LE,rate=48000,channels=1,layout=interleaved ! s.user_bob
+            appsrc is-live=true format=time caps=audio/x-raw,format=S16LE,rate=48000,channels=1,layout=interleaved ! s.user_bob
             audiotestsrc is-live=true samplesperbuffer=480 num-buffers=5 ! audio/x-raw,rate=48000,channels=1 ! identity drop-probability=0 ! s.user_cem
             """)
         let clock = TestClock()
@@ -117,7 +118,7 @@ import Testing
         await graph.stop()
     }
 
-    @Test("SP-1 users are told apart by their streams' IDs, whatever the pads are called")
+    @Test("SP-1 users are identified by their stream IDs, whatever their pads are called")
     func identities() throws {
         let room = try SpeakerRoom(first: "x")
         let samples = noiseSamples(480)
@@ -129,7 +130,7 @@ import Testing
         room.join("dave_40home")
         room.say("dave_40home", samples[...], block: 1)
         #expect(waitUntil { room.notes.samples(user: "dave@home") == samples })
-        // The pad stays, and somebody else is heard in it.
+        // The pad stays, and its next stream is another user's.
         room.push("x", .streamStart("lobby/erin/mic"))
         room.push("x", .segment)
         room.say("x", samples[...], block: 1)
@@ -138,7 +139,7 @@ import Testing
         #expect(room.notes.samples(carol) == samples)
     }
 
-    @Test("SP-1 pads that nobody named have users of their own")
+    @Test("SP-1 pads without names get users of their own")
     func anonymous() async throws {
         let heard = try await Heard(
             "virtualspeaker name=s \(folder.source("a", noiseSamples(480, seed: 1))) ! s. \(folder.source("b", noiseSamples(480, seed: 2))) ! s."
@@ -146,139 +147,7 @@ import Testing
         #expect(heard.users == ["0", "1"])
     }
 
-    @Test("SP-4 blocks that are kept stay what they were, when the graph is long gone")
-    func kept() async throws {
-        let samples = noiseSamples(48_000)
-        var graph: Graph? = try Graph(
-            "virtualspeaker name=s memory-mode=heap \(folder.source("a", samples)) ! s.user_anna")
-        var kept: [OwnedAudioFrame] = []
-        let audio = try graph!.virtualSpeaker("s").audio
-        try await graph!.start()
-        for try await block in audio where block.stream.user != nil { kept.append(block.frame) }
-        await graph!.stop()
-        graph = nil
-        #expect(try kept.flatMap { try $0.samples() } == samples)
-    }
-
-    @Test("SP-4 a handler that borrows contradicts memory-mode=heap, and so does one that keeps nothing")
-    func contradiction() async throws {
-        let graph = try Graph("audiotestsrc num-buffers=1 ! virtualspeaker name=s memory-mode=heap")
-        #expect(throws: MediaGraphError.self) { try graph.virtualSpeaker("s").receive { _, _ in } }
-    }
-
-    @Test("SP-4 memory-mode=heap that is set after a handler which borrows ends the run with the reason")
-    func laterContradiction() async throws {
-        let graph = try Graph("audiotestsrc num-buffers=1 ! virtualspeaker name=s")
-        let node = try graph.virtualSpeaker("s")
-        try node.receive { _, _ in }
-        try node.element.setProperty("memory-mode", parsing: "heap")
-        await #expect(throws: GraphError.self) { try await graph.run() }
-    }
-
-    @Test("SP-4 a borrowed block can be retained; what is retained is the stream's own buffer")
-    func retain() async throws {
-        let graph = try Graph("virtualspeaker name=s \(folder.source("a", noiseSamples(4800))) ! s.user_anna")
-        let kept = Log<OwnedAudioFrame>()
-        try graph.virtualSpeaker("s").receive { frame, stream in
-            guard stream != .mixed else { return }
-            let canRetain = frame.canRetain
-            #expect(canRetain)
-            kept.add(try frame.retain())
-        }
-        try await graph.run()
-        #expect(try kept.all.flatMap { try $0.samples() } == noiseSamples(4800))
-    }
-
-    @Test("SP-3 a handler that blocks holds up no stream where blocks may be dropped, and every loss is counted")
-    func blocked() async throws {
-        let gate = BlockingMonitor(false)
-        let graph = try Graph(
-            """
-            virtualspeaker name=s backpressure=drop-old max-frames=4 ! fakesink name=f async=false
-            audiotestsrc num-buffers=200 samplesperbuffer=480 ! audio/x-raw,rate=48000,channels=1 ! s.user_anna
-            """)
-        let node = try graph.virtualSpeaker("s")
-        let calls = Atomic<Int>(0)
-        try node.receive { _, _ in
-            calls.add(1, ordering: .relaxed)
-            _ = gate.wait { $0 ? true : nil }
-        }
-        let sink = try graph.element("f")
-        try await graph.start()
-        // All of the mix but what is under way at the end, which waits until the handler has heard of it.
-        #expect(
-            waitUntil {
-                let stats = try? sink.property("stats", as: Structure.self)
-                return (stats?["rendered", as: UInt64.self] ?? 0) >= 199
-            })
-        #expect(calls.load(ordering: .relaxed) == 1)
-        gate.withLock { $0 = true }
-        _ = try await graph.waitUntilEnd()
-        let counts = node.statistics
-        #expect(counts.dropped > 0)
-        #expect(counts.frames + counts.dropped == 400)
-        #expect(counts.frames == UInt64(calls.load(ordering: .relaxed)))
-        await graph.stop()
-    }
-
-    @Test("SP-5 an editor's mix is what the handler gets and what leaves src; the one-way streams are as they were")
-    func editing() async throws {
-        let samples = noiseSamples(4800)
-        let graph = try Graph(
-            "virtualspeaker name=s ! virtualspeaker name=t \(folder.source("a", samples)) ! s.user_anna")
-        let notes = Notes()
-        try graph.virtualSpeaker("s").attach(NoteTaker(notes: notes))
-        try graph.virtualSpeaker("s").edit { frame in
-            var samples = frame.mutableSamples
-            for index in samples.indices { samples[index] = -samples[index] }
-            return .pass
-        }
-        let heard = try await Heard(graph, speaker: "t")
-        let edited = samples.map { -$0 }
-        #expect(notes.mixed == edited)
-        #expect(notes.samples(user: "anna") == samples)
-        #expect(heard.mixed == edited)
-    }
-
-    @Test("SP-5 what an editor drops is silence in the mix, not a hole, and is counted; one that throws ends the graph")
-    func dropping() async throws {
-        let graph = try Graph("virtualspeaker name=s \(folder.source("a", noiseSamples(4800))) ! s.user_anna")
-        try graph.virtualSpeaker("s").edit { _ in .drop }
-        let heard = try await Heard(graph)
-        #expect(heard.mixed == [Int16](repeating: 0, count: 4800))
-        #expect(try graph.virtualSpeaker("s").statistics.dropped == 10)
-
-        let failing = try Graph("virtualspeaker name=s \(folder.source("b", noiseSamples(4800))) ! s.user_anna")
-        try failing.virtualSpeaker("s").edit { _ in throw MediaGraphError.noAudio(.init("nothing to edit")) }
-        await #expect(throws: GraphError.self) { try await failing.run() }
-    }
-
-    @Test("SP-3 a handler that throws ends the graph with its name and the reason, once")
-    func failing() async throws {
-        let graph = try Graph("virtualspeaker name=s \(folder.source("a", noiseSamples(48_000))) ! s.user_anna")
-        try graph.virtualSpeaker("s").receive { _, _ in throw MediaGraphError.noAudio(.init("not my cup of tea")) }
-        do {
-            try await graph.run()
-            Issue.record("it ended well")
-        } catch {
-            #expect("\(error)".contains("not my cup of tea"), "\(error)")
-            #expect("\(error)".contains("closure"), "\(error)")
-        }
-    }
-
-    @Test("SP-1 status: on before a stream's first block, off after its last, then the end")
-    func status() async throws {
-        let graph = try Graph("virtualspeaker name=s \(folder.source("a", noiseSamples(960))) ! s.user_anna")
-        let notes = Notes()
-        try graph.virtualSpeaker("s").attach(NoteTaker(notes: notes))
-        try await graph.run()
-        let log = notes.log.all
-        #expect(Set(log) == ["anna on", "anna off", "mixed on", "mixed off", "finish"])
-        #expect(log.last == "finish")
-        #expect(log.firstIndex(of: "anna on")! < log.firstIndex(of: "anna off")!)
-    }
-
-    @Test("EL-2 a flush of one user's stream leaves the others' alone, and his goes on")
+    @Test("EL-2 flushing one user's stream leaves the others alone, and the flushed stream goes on")
     func flush() throws {
         let (anna, bob) = (noiseSamples(480 * 20, seed: 7), noiseSamples(480 * 20, seed: 8))
         let room = try SpeakerRoom()
@@ -291,7 +160,7 @@ import Testing
             }
             room.say("anna", block(anna, index), block: index)
             #expect(room.say("bob", block(bob, index), block: index) == .ok)
-            // What the flush took of bob's, the mixer waits for no longer than the clock says.
+            // The mixer waits for the blocks that the flush removed only until the clock says that they are late.
             room.clock.advance(by: .milliseconds(10))
         }
         #expect(waitUntil { room.notes.samples(user: "anna").count == anna.count })
@@ -299,7 +168,7 @@ import Testing
         #expect(waitUntil { room.notes.samples(user: "bob").suffix(4800) == bob.suffix(4800) })
     }
 
-    @Test("EL-2 a stream whose format changes goes on in the node's own")
+    @Test("EL-2 a stream whose format changes is still converted to the node's own")
     func caps() async throws {
         let graph = try Graph(
             """
@@ -313,7 +182,7 @@ import Testing
         #expect(heard.mixed.prefix(47_000) == heard.user("anna").prefix(47_000))
     }
 
-    @Test("SP-3 what comes too late for a live mix is counted")
+    @Test("SP-3 samples that come too late for a live mix are counted")
     func late() throws {
         let room = try SpeakerRoom()
         let samples = noiseSamples(480 * 10)
@@ -323,7 +192,7 @@ import Testing
             room.say("bob", block(samples, index), block: index)
         }
         #expect(waitUntil { room.notes.mixed.count >= 480 * 9 })
-        // Somebody whose clock is behind by 100 ms.
+        // The clock of cem's sender is 100 ms behind.
         room.join("cem")
         room.say("cem", block(samples, 0), block: 0)
         room.say("anna", samples[0..<480], block: 10)
@@ -334,12 +203,12 @@ import Testing
                 let stats = try? room.speaker.property("stats", as: Structure.self)
                 return stats?["late-samples", as: UInt64.self] == 480
             })
-        // Handed over all the same: it is the mix that had no time.
+        // The block is still delivered one-way; only the mix had no time for it.
         #expect(waitUntil { room.notes.samples(user: "cem").count == 960 })
     }
 
     @Test(
-        "EL-1 users who come and go at any moment, from another thread, leave no stuck stream",
+        "EL-1 users who join and leave at random moments never block a stream",
         arguments: ["", "! capsfilter caps=audio/x-raw,format=S24LE", "! capsfilter caps=audio/x-raw,rate=44100"])
     func stress(format: String) throws {
         let pipeline = try Pipeline(
@@ -352,7 +221,7 @@ import Testing
             var present: (source: Element, pad: Pad)?
             func leave() {
                 guard let user = present.take() else { return }
-                // In either order.
+                // A user's source may be stopped before or after its pad is released.
                 if Bool.random(using: &random) { user.source.setState(.null) }
                 speaker.releasePad(user.pad)
                 user.source.setState(.null)
@@ -363,7 +232,7 @@ import Testing
                 let source = try! Element(
                     parsing: "audiotestsrc is-live=\(isLive) samplesperbuffer=\(samples) \(format)")
                 pipeline.add(source)
-                // Who was there leaves as this one comes, or a moment later.
+                // The previous user leaves as this one joins, or a moment later.
                 if Bool.random(using: &random) { leave() }
                 let pad = speaker.requestPad("user_r\(round)")!
                 _ = source.staticPad("src")!.link(to: pad)
@@ -371,9 +240,9 @@ import Testing
                 Thread.sleep(forTimeInterval: Double.random(in: 0...0.004, using: &random))
                 leave()
                 present = (source, pad)
-                // Or this one alone.
+                // This user may also leave before the next one joins.
                 if Bool.random(using: &random) { leave() }
-                // Whoever comes next would wake a mixer that sleeps: each departure has to leave one that goes on.
+                // The next user would wake a mixer that sleeps, so the mix has to go on before that.
                 let before = NodeCounts(speaker)!.frames
                 guard waitUntil({ NodeCounts(speaker)!.frames > before + 20 }) else { return }
                 rounds.add(1, ordering: .relaxed)
@@ -384,7 +253,7 @@ import Testing
         pipeline.setState(.null)
     }
 
-    @Test("EL-1 starting and stopping fifty times at any moment never hangs", arguments: ["", "is-live=true"])
+    @Test("EL-1 starting and stopping fifty times at arbitrary moments never hangs", arguments: ["", "is-live=true"])
     func cycles(live: String) throws {
         let pipeline = try Pipeline(
             parsing: "virtualspeaker name=s handler=level audiotestsrc \(live) ! s. audiotestsrc \(live) ! s.shared")

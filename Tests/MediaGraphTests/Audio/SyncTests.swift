@@ -5,13 +5,13 @@ import MediaGraphTesting
 import TestSupport
 import Testing
 
-/// Whether picture and sound that set out together arrive together.
+/// Tests that video and audio that are sent together arrive together.
 @Suite struct SyncTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// Runs the film through a live graph on a test clock.
+    /// Sends the film through a live graph on a test clock, and returns when its flashes and beeps arrived.
     private func watch(
         _ film: BeepAndFlash, seconds: Int, drift: String = "resample"
     ) async throws -> BeepAndFlashWatch {
@@ -29,13 +29,13 @@ import Testing
         try await graph.start()
         try film.play(seconds: seconds, on: clock, watch)
         await graph.stop()
-        // What was still on its way when the graph stopped is at most the last.
+        // The last flash and the last beep may still be in the graph when it stops.
         #expect(watch.flashes.count >= seconds - 1 && watch.beeps.count >= seconds - 1)
         return watch
     }
 
     @Test(
-        "VS-9 a flash and a beep that are sent together arrive together for a minute, stamped or not",
+        "VS-9 a flash and a beep that are sent together arrive together for a minute",
         arguments: [false, true])
     func together(isStamped: Bool) async throws {
         var film = BeepAndFlash()
@@ -45,12 +45,12 @@ import Testing
     }
 
     @Test(
-        "VS-9 within 20 ms for a minute where sound comes ±30 ms off its time, stamped or not",
+        "VS-9 audio that jitters by ±30 ms stays within 20 ms of the video for a minute",
         arguments: [false, true], [1, 2, 3, 4, 5] as [UInt64])
     func jitter(isStamped: Bool, seed: UInt64) async throws {
         var film = BeepAndFlash()
         film.seed = seed
-        // Frames that aren't stamped would be as far off for good as the first of them was.
+        // Without timestamps, all frames would keep the offset of the first one, so the frames are stamped.
         (film.pictureJitter, film.soundJitter) = (0.030, 0.030)
         (film.pictureIsStamped, film.soundIsStamped) = (true, isStamped)
         let differences = try await watch(film, seconds: 60).differences
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(
-        "VS-9 within 20 ms for two minutes where the sound's clock is 200 ppm off, and jitters",
+        "VS-9 audio that jitters, from a clock 200 ppm off, stays within 20 ms for two minutes",
         arguments: ["resample", "skew"], [200e-6, -200e-6])
     func drift(correction: String, drift: Double) async throws {
         var film = BeepAndFlash()
@@ -67,13 +67,13 @@ import Testing
         film.soundJitter = 0.010
         let differences = try await watch(film, seconds: 120, drift: correction).differences
         #expect(differences.allSatisfy { abs($0) < 0.020 }, "\(differences)")
-        #expect(differences.contains { abs($0) > 0.006 }, "it was never off, so nothing is shown")
+        #expect(differences.contains { abs($0) > 0.006 }, "the audio was never off, so this test shows nothing")
     }
 
     private static let isSoak = ProcessInfo.processInfo.environment["MEDIAGRAPH_SOAK_SECONDS"] != nil
 
     @Test(
-        "VS-9 within 20 ms for thirty minutes where the sound's clock is 200 ppm off, and jitters",
+        "VS-9 audio that jitters, from a clock 200 ppm off, stays within 20 ms for thirty minutes",
         .enabled(if: isSoak, "half an hour of film takes minutes: make soak"),
         arguments: zip(["resample", "skew"], [200e-6, -200e-6]))
     func halfAnHour(correction: String, drift: Double) async throws {
@@ -85,9 +85,9 @@ import Testing
     }
 
     @Test(
-        "VS-9 within 20 ms for two minutes where both are taken by one clock that is 200 ppm off, stamped or not",
+        "VS-9 video and audio from the same clock, 200 ppm off, stay within 20 ms for two minutes",
         arguments: zip([false, true], [200e-6, -200e-6]))
-    func oneClock(isStamped: Bool, drift: Double) async throws {
+    func sameClock(isStamped: Bool, drift: Double) async throws {
         var film = BeepAndFlash()
         (film.pictureDrift, film.soundDrift) = (drift, drift)
         (film.pictureJitter, film.soundJitter) = (0.010, 0.010)
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(
-        "VS-9 within 20 ms through encoders and a Matroska file, and back",
+        "VS-9 video and audio stay within 20 ms through encoders and a Matroska file",
         arguments: ["x264enc tune=zerolatency", "x264enc bframes=2", "vp8enc deadline=1"],
         ["flacenc", "opusenc", "vorbisenc"])
     func file(picture: String, sound: String) async throws {

@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Source that must not compile: what the types promise is checked with the compiler itself.
+/// Tests that misuse of the API doesn't compile, by running the compiler on clients' source code.
 @Suite struct CompileFailTests {
-    /// What the compiler says to `body`, which is put into a function of a client that needs no special flag.
+    /// Compiles `body` as a client that needs no special flag. Returns the compiler's exit status and messages.
     private func diagnostics(
-        _ body: String, imports: [String] = ["GStreamer", "MediaGraph", "Synchronization"]
+        _ body: String, imports: [String] = ["GStreamer", "MediaGraph", "Synchronization"], inPackage: Bool = false
     ) throws -> (status: Int32, errors: String) {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
@@ -18,7 +18,7 @@ import Testing
         try source.write(to: file, atomically: true, encoding: .utf8)
         let flags = try ChildProcess.run("pkg-config", ["--cflags", "gstreamer-video-1.0", "gio-unix-2.0"])
         let build = ChildProcess.buildFolder
-        // To SIL: lifetimes and ownership are checked there, after the types.
+        // The compiler checks lifetimes and ownership after the types, when it emits SIL.
         var arguments = [
             "-emit-sil", "-o", "/dev/null", "-swift-version", "6", "-I", build.appendingPathComponent("Modules").path,
         ]
@@ -30,13 +30,15 @@ import Testing
         for flag in flags.output.split(whereSeparator: \.isWhitespace) where flag.hasPrefix("-I") {
             arguments += ["-Xcc", String(flag)]
         }
-        // The compiler leaves folders behind where it puts its own files.
+        // SwiftPM names a package after its folder.
+        if inPackage { arguments += ["-package-name", root.lastPathComponent.lowercased()] }
+        // The compiler leaves folders behind in its temporary directory.
         let child = try ChildProcess.run(
             "swiftc", arguments + [file.path], environment: ["TMPDIR": folder.path])
         return (child.status, child.errors)
     }
 
-    @Test("RP-7 a client that keeps to the call compiles, so that the failures below mean something")
+    @Test("RP-7 a client that uses frames within the call compiles, so the failing cases mean something")
     func control() throws {
         let (status, errors) = try diagnostics(
             """
@@ -69,7 +71,7 @@ import Testing
     }
 
     @Test(
-        "RP-7 a borrowed frame can't be stored, swapped out, returned, or sent to another thread",
+        "RP-7 a borrowed frame can't be stored, swapped out, returned or sent to another thread",
         arguments: [
             (
                 "stored in a global",
@@ -173,7 +175,7 @@ import Testing
                 "escaping closure captures 'inout' parameter 'luma'"
             ),
             (
-                "a plane that is returned by what edits it",
+                "a plane that is returned by the closure that edits it",
                 """
                 func attach(_ graph: Graph) throws {
                     try graph.preprocessor("q").process { frame in
@@ -217,7 +219,7 @@ import Testing
         #expect(errors.contains(diagnostic), "\(what): \(errors)")
     }
 
-    @Test("SP-4 a client that edits audio within the call compiles, so that the failures below mean something")
+    @Test("SP-4 a client that edits audio within the call compiles, so the failing cases mean something")
     func audioControl() throws {
         let (status, errors) = try diagnostics(
             """
@@ -235,7 +237,7 @@ import Testing
     }
 
     @Test(
-        "SP-4 borrowed audio can't be stored, swapped out, or sent to another thread",
+        "SP-4 borrowed audio can't be stored, swapped out or sent to another thread",
         arguments: [
             (
                 "nonisolated(unsafe) var saved: AudioFrame? = nil", "saved = consume frame",
@@ -261,7 +263,7 @@ import Testing
     }
 
     @Test(
-        "VS-10 a task can't make a sender's blocking calls: `send` is the one that suspends, and the others are refused",
+        "VS-10 async code can't call a sender's blocking functions",
         arguments: [
             ("try sender.send([UInt8](), FrameDescription(width: 2, height: 2))", "not marked with 'await'"),
             ("_ = sender.wait(until: .zero)", "unavailable from asynchronous contexts"),
@@ -272,7 +274,60 @@ import Testing
         #expect(errors.contains(diagnostic), "\(errors)")
     }
 
-    @Test("GR-6 a client needs to import nothing but MediaGraph")
+    @Test("RP-1 async code awaits the end of a running callback when it unsubscribes")
+    func asyncUnsubscribe() throws {
+        func diagnose(_ call: String) throws -> (status: Int32, errors: String) {
+            try diagnostics(
+                """
+                func stop(_ pipe: RawDataPipeNode, _ delegate: some RawDataDelegate) async throws { \(call) }
+                func stopOnThread(_ pipe: RawDataPipeNode, _ delegate: some RawDataDelegate) throws {
+                    try pipe.unsubscribe(delegate)
+                }
+                """)
+        }
+        #expect(try diagnose("try await pipe.unsubscribe(delegate)").status == 0)
+        let (status, errors) = try diagnose("try pipe.unsubscribe(delegate)")
+        #expect(status != 0 && errors.contains("not marked with 'await'"), "\(errors)")
+    }
+
+    @Test(
+        "GR-6 a BlockingMonitor is as strict as a Mutex with a state that isn't Sendable",
+        arguments: [
+            ("monitor.withLock { $0.count += 1 }", true), ("_ = monitor.withLock { $0.count }", true),
+            ("let other = Box(); monitor.withLock { $0 = other }; other.count += 1", false),
+            ("let other = Box(); monitor.withLock { other.inner = $0 }; other.count += 1", false),
+        ])
+    func strictMonitor(use: String, compiles: Bool) throws {
+        for type in ["BlockingMonitor", "Mutex"] {
+            let (status, errors) = try diagnostics(
+                """
+                final class Box {
+                    var count = 0
+                    var inner: Box?
+                }
+                func use(_ monitor: borrowing \(type)<Box>) { \(use) }
+                """, inPackage: true)
+            #expect((status == 0) == compiles, "\(type): \(errors)")
+            #expect(compiles || errors.contains("isolated"), "\(type): \(errors)")
+        }
+    }
+
+    @Test(
+        "GR-6 importing MediaGraph shows a client nothing internal",
+        arguments: [
+            "let value = BlockingMonitor(0)", "let value = NativeThread(\"t\") {}", "let value = GhostPad.self.init",
+            "let value = NodeVTable.self", "let value = XConnections.self", "let value = LocalSocket.self",
+            "let value = SendQueue<Int>.self", "let value = RoomLink.self", "let value = FrameScaler.self",
+        ])
+    func nothingInternal(use: String) throws {
+        let (status, errors) = try diagnostics(use, imports: ["MediaGraph"])
+        #expect(status != 0)
+        #expect(
+            errors.contains("cannot find") || errors.contains("inaccessible due to")
+                || errors.contains("no accessible initializers"), "\(errors)")
+    }
+
+    @Test("GR-6 a client only needs to import MediaGraph")
     func oneImport() throws {
         let (status, errors) = try diagnostics(
             """

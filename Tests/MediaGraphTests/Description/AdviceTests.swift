@@ -2,10 +2,10 @@ import Testing
 
 @testable import MediaGraph
 
-/// What `check` says of text that is correct, or nearly, but not what its author means.
+/// Tests the warnings about descriptions that are valid, or nearly, but don't do what their authors intend.
 @Suite struct AdviceTests {
     @Test(
-        "GR-2 a pasted shell command is reported once, with what to leave out",
+        "GR-2 a pasted shell command is reported once, with the part to leave out",
         arguments: [
             ("gst-launch-1.0 -e videotestsrc ! \\\n  fakesink", "leave out `gst-launch-1.0 -e`"),
             (
@@ -36,7 +36,7 @@ import Testing
         #expect(found.first?.message == "this is a shell command; keep only what follows its options")
     }
 
-    @Test("GR-2 an element whose name begins as a program's does isn't a command")
+    @Test("GR-2 an element whose name starts like a program's isn't taken for a command")
     func noShellCommand() {
         #expect(Description("gst-launch-1.0x ! fakesink").resolved().diagnose().map(\.message) != [])
         #expect(
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(
-        "GR-2 raw video that x264enc refuses, or encodes for few players, is reported before it runs",
+        "GR-2 raw video that x264enc refuses, or encodes for few players, is reported before the run",
         arguments: [
             (
                 "videotestsrc ! video/x-raw,format=I420,width=321,height=240 ! x264enc ! fakesink",
@@ -65,7 +65,7 @@ import Testing
         #expect(found.count == 1 && found[0].severity == .warning && found[0].message.contains(message), "\(found)")
     }
 
-    @Test("GR-2 the size to write instead of one that can't be encoded is never 0")
+    @Test("GR-2 the size suggested instead of one that can't be encoded is never 0")
     func smallestSize() {
         let found = Description("videotestsrc ! video/x-raw,format=I420,width=1,height=1 ! x264enc ! fakesink")
             .resolved().diagnose(isComplete: true)
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(
-        "GR-2 raw video that x264enc takes is fine",
+        "GR-2 raw video that x264enc accepts causes no report",
         arguments: [
             "videotestsrc ! video/x-raw,format=I420,width=320,height=240 ! x264enc ! fakesink",
             "videotestsrc ! x264enc ! video/x-h264,profile=high ! fakesink",
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(
-        "GR-2 a source of bytes before what takes only raw video or sound is an error that names the decoder",
+        "GR-2 a byte source linked to an element for raw media is an error that names the decoder",
         arguments: [
             (
                 "filesrc location=v.mp4 ! videoconvert ! fakesink",
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(
-        "GR-2 a source of bytes before what takes anything, or behind a filter, is fine",
+        "GR-2 a byte source before a decoder, a filter or an element that takes anything is accepted",
         arguments: [
             "filesrc location=v ! decodebin ! videoconvert ! fakesink", "filesrc location=v ! queue ! fakesink",
             "filesrc location=v ! audio/x-raw,format=S16LE,rate=48000,channels=1 ! audioconvert ! fakesink",

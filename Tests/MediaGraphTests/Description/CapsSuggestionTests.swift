@@ -3,16 +3,16 @@ import GStreamer
 import TestSupport
 import Testing
 
-/// Caps that GStreamer takes, or refuses without a reason, in another program's words.
+/// Tests the suggestions for caps written in another program's terms.
 @Suite struct CapsSuggestionTests {
-    /// As a filter behind a source of its kind.
+    /// Checks the caps as a filter behind a source of their kind.
     private func check(filter caps: String) throws -> [String] {
         let source = caps.hasPrefix("video") ? "videotestsrc" : "audiotestsrc"
         return try problems(in: "\(source) ! \(caps) ! fakesink")
     }
 
     @Test(
-        "GR-2 a field that raw media calls otherwise is a warning with the field and its value",
+        "GR-2 another program's name for a caps field is a warning with the field and its value",
         arguments: [
             ("video/x-raw,fps=30", "framerate=30/1"), ("video/x-raw,fps=29.97", "framerate=30000/1001"),
             ("video/x-raw,resolution=720p", "width=1280,height=720"),
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(
-        "GR-2 a format by another program's name is an error with GStreamer's",
+        "GR-2 another program's name for a format is an error with GStreamer's name",
         arguments: [
             ("video/x-raw,format=yuv420p", "I420"), ("video/x-raw,format=yuyv422", "YUY2"),
             ("video/x-raw,format=bgr0", "BGRx"), ("video/x-raw,format=p010le", "P010_10LE"),
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(
-        "GR-2 a media type without its x- is an error with the type",
+        "GR-2 a media type without its x- is an error with the right type",
         arguments: [
             ("videotestsrc ! video/raw ! fakesink", "video/x-raw"),
             ("fakesrc ! Video/x-raw,width=320 ! videoconvert ! fakesink", "video/x-raw"),
@@ -49,7 +49,7 @@ import Testing
         #expect(found.count == 1 && found[0].hasSuffix("; did you mean \(meant)?"), "\(found)")
     }
 
-    @Test("GR-2 another codec's media type isn't a mistyped one")
+    @Test("GR-2 another codec's media type isn't taken for a mistyped one")
     func otherMediaType() throws {
         let found = try problems(in: "videotestsrc ! video/x-raw,format=I420 ! x264enc ! video/x-h265 ! fakesink")
         #expect(found.count == 1 && !found[0].contains("did you mean"), "\(found)")

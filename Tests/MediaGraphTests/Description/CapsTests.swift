@@ -3,10 +3,10 @@ import Testing
 
 @testable import MediaGraph
 
-/// What `check` says about the formats that a description fixes.
+/// Tests the problems reported for formats that a description fixes.
 @Suite struct CapsTests {
-    @Test("GR-2 sound into a microphone that makes its own is a warning at the handler")
-    func unheardInput() throws {
+    @Test("GR-2 audio linked to a microphone whose handler generates audio is a warning at the handler")
+    func ignoredInput() throws {
         #expect(
             try report(on: "audiotestsrc ! virtualmic handler=tone ! fakesink") == """
                 a.pipeline:1:35: warning: virtualmic's handler tone generates its own sound, so the input is ignored
@@ -17,7 +17,7 @@ import Testing
         #expect(try report(on: "audiotestsrc ! virtualmic ! fakesink") == "")
     }
 
-    @Test("GR-2 what edits sound that doesn't come, and two channels that may not leave, are errors at their words")
+    @Test("GR-2 an editing microphone without input, and stereo without `stereo=true`, are errors")
     func impossibleMicrophones() throws {
         #expect(
             try report(on: "virtualmic handler=gain ! fakesink") == """
@@ -27,14 +27,14 @@ import Testing
                 """)
         #expect(
             try report(on: "virtualmic handler=tone options=channels=2 ! fakesink") == """
-                a.pipeline:1:33: error: two channels are sent, and virtualmic has stereo=false
+                a.pipeline:1:33: error: the handler sends two channels, but virtualmic has stereo=false
                    1 | virtualmic handler=tone options=channels=2 ! fakesink
                      |                                 ^~~~~~~~~~ add stereo=true
                 """)
         #expect(try report(on: "virtualmic stereo=true handler=tone options=channels=2 ! fakesink") == "")
     }
 
-    @Test("GR-2 a filter that a handler can't take is an impossible link, with both sides")
+    @Test("GR-2 a filter that a handler can't take is an impossible link, shown with both sides")
     func handlerAfterFilter() throws {
         #expect(
             try report(on: "videotestsrc ! video/x-raw,format=GRAY8 ! preprocessor handler=blur ! fakesink") == """
@@ -45,7 +45,7 @@ import Testing
                 """)
     }
 
-    @Test("GR-2 what a filter fixes goes through queues, tees and other handlers")
+    @Test("GR-2 a filter's format is followed through queues, tees and other handlers")
     func carried() throws {
         let found = try report(
             on:
@@ -70,18 +70,18 @@ import Testing
     func pipeFormat() throws {
         #expect(
             try report(on: "videotestsrc ! rawdatapipe format=NV12 handler=y4m options=location=/tmp/x.y4m") == """
-                a.pipeline:1:35: error: handler y4m doesn't take NV12
+                a.pipeline:1:35: error: handler y4m doesn't support NV12
                    1 | videotestsrc ! rawdatapipe format=NV12 handler=y4m options=location=/tmp/x.y4m
-                     |                                   ^~~~ it takes I420, Y42B
+                     |                                   ^~~~ it supports I420, Y42B
                 """)
         #expect(try report(on: "videotestsrc ! rawdatapipe format=yuv handler=y4m options=location=/tmp/x.y4m") == "")
     }
 
-    @Test("GR-2 a mistyped field of raw caps is a warning with the field that was meant")
+    @Test("GR-2 a mistyped field of raw caps is a warning that suggests the right field")
     func fields() throws {
         #expect(
             try report(on: "videotestsrc ! video/x-raw,format=I420,widht=320 ! fakesink") == """
-                a.pipeline:1:40: warning: video/x-raw has no field "widht", and nothing here looks at one
+                a.pipeline:1:40: warning: video/x-raw has no field "widht", so no element here reads it
                    1 | videotestsrc ! video/x-raw,format=I420,widht=320 ! fakesink
                      |                                        ^~~~~ did you mean "width"?
                 """)
@@ -91,12 +91,12 @@ import Testing
         #expect(
             try report(on: "videotestsrc ! capsfilter caps=\"video/x-raw,heigth=2\" ! fakesink").contains(
                 "did you mean \"height\"?"))
-        // A field of one's own is none of GStreamer's mistyped.
+        // A custom field isn't close enough to a GStreamer field to be a mistyped one.
         #expect(try report(on: "videotestsrc ! video/x-raw,note=5 ! fakesink") == "")
     }
 
     @Test(
-        "GR-2 a value of raw caps that nothing has is an error with the value that was meant, and the only one",
+        "GR-2 an invalid value in raw caps is a single error that suggests the right value",
         arguments: [
             ("videotestsrc ! video/x-raw,framerate=30 ! fakesink", "framerate must be a fraction", "framerate=30/1"),
             (
@@ -149,19 +149,19 @@ import Testing
             ),
         ])
     func values(text: String, message: String, meant: String) throws {
-        let said = try report(on: text)
-        #expect(said.contains("error: \(message)\n") && said.contains("did you mean \(meant)?"), "\(said)")
-        #expect(said.components(separatedBy: "error:").count == 2, "\(said)")
+        let printed = try report(on: text)
+        #expect(printed.contains("error: \(message)\n") && printed.contains("did you mean \(meant)?"), "\(printed)")
+        #expect(printed.components(separatedBy: "error:").count == 2, "\(printed)")
     }
 
-    @Test("GR-2 a property that takes a fraction names the one that a number means")
+    @Test("GR-2 a decimal number for a fraction property is an error that suggests the fraction")
     func fractionProperties() throws {
         let text = "filesrc location=/dev/null ! rawvideoparse framerate=29.97 pixel-aspect-ratio=1.5 ! fakesink"
-        let said = try report(on: text)
-        #expect(said.contains("did you mean 30000/1001?") && said.contains("did you mean 3/2?"), "\(said)")
+        let printed = try report(on: text)
+        #expect(printed.contains("did you mean 30000/1001?") && printed.contains("did you mean 3/2?"), "\(printed)")
     }
 
-    @Test("GR-2 formats and rates that there are, lists and ranges of them, are fine")
+    @Test("GR-2 existing formats and rates, and lists and ranges of them, cause no report")
     func goodValues() throws {
         for caps in [
             "video/x-raw,format={ I420, NV12 },framerate=[ 1/1, 60/1 ]",
@@ -174,7 +174,7 @@ import Testing
     }
 
     @Test(
-        "GR-2 options that stand beside options= are reported once, with what to write",
+        "GR-2 options written beside options= are reported once, with the corrected text",
         arguments: [
             (
                 "videotestsrc ! preprocessor handler=watermark options=text=a size=9 ! fakesink", "size",
@@ -209,7 +209,7 @@ import Testing
     }
 
     @Test(
-        "GR-2 a value with spaces and no quotes is reported once, with the whole value in quotes",
+        "GR-2 a value with spaces but no quotes is reported once, with the whole value in quotes",
         arguments: [
             ("filesrc location=my file.mp4 ! decodebin ! fakesink", #"location="my file.mp4""#),
             (
@@ -226,7 +226,7 @@ import Testing
         #expect(found.allSatisfy { $0.severity == .error })
     }
 
-    @Test("GR-2 a mistyped element behind a value is no part of it")
+    @Test("GR-2 a mistyped element behind a value isn't taken for a part of the value")
     func mistypedElement() throws {
         #expect(try report(on: "filesrc location=x decodbin ! fakesink").contains("did you mean \"decodebin\"?"))
         #expect(try report(on: "videotestsrc ! textoverlay text=a blur ! fakesink").contains("it is a handler"))
@@ -234,7 +234,7 @@ import Testing
         #expect(reference.contains("\"t\"") && !reference.contains("quoted"), "\(reference)")
     }
 
-    @Test("GR-2 an observer's mode that its handler doesn't have is an error that says what to write")
+    @Test("GR-2 an observer's mode that its handler doesn't support is an error with the fix")
     func observerMode() throws {
         #expect(
             try report(on: "videotestsrc ! frameobserver handler=invert ! fakesink") == """
@@ -242,8 +242,8 @@ import Testing
                    1 | videotestsrc ! frameobserver handler=invert ! fakesink
                      |                                      ^~~~~~ add mode=read-write
                 """)
-        let looks = try report(on: "videotestsrc ! frameobserver handler=count mode=read-write ! fakesink")
-        #expect(looks.contains("only reads frames, but mode is read-write"), "\(looks)")
+        let counter = try report(on: "videotestsrc ! frameobserver handler=count mode=read-write ! fakesink")
+        #expect(counter.contains("only reads frames, but mode is read-write"), "\(counter)")
         #expect(try report(on: "videotestsrc ! frameobserver handler=invert mode=read-write ! fakesink") == "")
         #expect(try report(on: "videotestsrc ! frameobserver handler=count ! fakesink") == "")
     }

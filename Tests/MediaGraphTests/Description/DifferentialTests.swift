@@ -4,9 +4,9 @@ import Testing
 
 @testable import MediaGraphDescription
 
-/// Our lexer and parser against GStreamer's own.
+/// Compares the project's lexer and parser with GStreamer's.
 @Suite struct DifferentialTests {
-    /// Descriptions that stock gst-launch takes; each once without line breaks, comments or variables of ours.
+    /// Descriptions that stock gst-launch accepts, without the comments and variables that only MediaGraph knows.
     static let corpus: [String] = [
         "fakesrc ! fakesink",
         "fakesrc!fakesink",
@@ -78,7 +78,7 @@ import Testing
         "rtpbin name=r fakesrc ! r.send_rtp_sink_0 r.send_rtp_src_0 ! fakesink r.send_rtcp_src_0 ! fakesink",
     ]
 
-    @Test("GR-1 what stock gst-launch accepts is accepted, and given on as it is", arguments: corpus)
+    @Test("GR-1 what stock gst-launch accepts is accepted and passed on unchanged", arguments: corpus)
     func accepted(_ text: String) throws {
         #expect(try Description(text).resolved().text == text)
         #expect(Description(text).resolved().diagnose().map(\.description) == [])
@@ -105,7 +105,7 @@ import Testing
         #expect(try Self.links(of: parsed, pairs) == Self.links(of: actual, Set(pairs.values)))
     }
 
-    @Test("GR-1 comments, line breaks and variables change nothing", arguments: corpus)
+    @Test("GR-1 comments, line breaks and variables don't change the meaning", arguments: corpus)
     func decorated(_ text: String) throws {
         let plain = try PipelineSnapshot(parsing: text)
         let tokens = Lexer.tokens(of: Array(text.utf8))
@@ -114,7 +114,7 @@ import Testing
         var variables: [String: String] = [:]
         for (index, token) in tokens.enumerated() {
             decorated += String(decoding: Array(text.utf8)[previous..<token.range.lowerBound], as: UTF8.self)
-            // Tokens that touch must go on touching: `a.` and `(` are one.
+            // Tokens that touch must keep touching, because `a.(` isn't `a. (`.
             if token.range.lowerBound > previous { decorated += " # it's ( one !\n\t" }
             let source = String(decoding: Array(text.utf8)[token.range], as: UTF8.self)
             if index % 2 == 0, !source.contains("\"") {
@@ -130,7 +130,7 @@ import Testing
         #expect(try PipelineSnapshot(parsing: expanded) == plain)
     }
 
-    @Test("GR-1 the same texts are syntax errors for us and for GStreamer")
+    @Test("GR-1 the parser and GStreamer find syntax errors in the same texts")
     func sameSyntaxErrors() throws {
         GStreamerRuntime.initialize()
         let pieces = [
@@ -147,8 +147,8 @@ import Testing
                 pieces.randomElement(using: &random)! + (Bool.random(using: &random) ? " " : "")
             }.joined()
             let parsed = DescriptionParser.parse(Array(text.utf8))
-            // Quotes that aren't closed are ours to refuse; the rest GStreamer must judge alike. Text for which GLib would
-            // warn isn't given to it.
+            // Only this parser refuses unclosed quotes; otherwise GStreamer must agree with it. GStreamer doesn't get
+            // text for which GLib would print a warning.
             if parsed.problems.contains(where: { $0.message == "unbalanced quote" }) { continue }
             let otherProblems = DescriptionChecks.problems(in: parsed).filter { problem in
                 problem.isCertain && !parsed.problems.contains(problem)
@@ -156,7 +156,7 @@ import Testing
             if otherProblems.contains(where: { $0.severity == .error && !$0.message.hasPrefix("no element") }) {
                 continue
             }
-            // GStreamer 1.22 itself crashes on a reference when a syntax error, or a missing element, leaves it no element.
+            // GStreamer 1.22 crashes on a reference if a syntax error or a missing element leaves no element.
             let refers = Lexer.tokens(of: Array(text.utf8)).contains {
                 if case .reference = $0.kind { true } else { false }
             }
@@ -174,21 +174,22 @@ import Testing
 
     // MARK: Comparing
 
-    /// Which of GStreamer's elements each of ours is: children of a bin come in the order of the text.
+    /// Maps each parsed element's index to the index of GStreamer's element. A bin's children are in the order of the
+    /// text.
     private static func pairs(_ parsed: ParsedDescription, _ actual: PipelineSnapshot) throws -> [Int: Int] {
         var pairs: [Int: Int] = [:]
         func match(_ parent: Int?, _ actualParent: Int?) throws {
             let ours = parsed.elements.indices.filter { parsed.elements[$0].parent == parent }
             let theirs = actual.items.indices.filter { actual.items[$0].parent == actualParent }
             try #require(ours.count <= theirs.count)
-            // Filters come last.
+            // GStreamer adds the capsfilters after the elements.
             #expect(theirs.dropFirst(ours.count).allSatisfy { actual.items[$0].factory == "capsfilter" })
             for (index, their) in zip(ours, theirs) {
                 pairs[index] = their
                 if parsed.elements[index].isBin { try match(index, their) }
             }
         }
-        // A pipeline at the top is the one that the snapshot opens.
+        // The snapshot starts below the top pipeline.
         try match(parsed.elements.first?.factory == "pipeline" ? 0 : nil, nil)
         return pairs
     }
@@ -206,7 +207,7 @@ import Testing
             try parsed.links.compactMap { link in
                 let source = try #require(context.element(of: link.source))
                 let sink = try #require(context.element(of: link.sink))
-                // A demultiplexer's link waits for its pads.
+                // A demuxer's link is made later, when its pads appear.
                 if context.factories[source]?.padTemplates.contains(where: {
                     $0.presence == .sometimes && $0.direction == .source
                 })
@@ -220,7 +221,7 @@ import Testing
             })
     }
 
-    /// Links between elements of the text; what goes through a filter is one link.
+    /// Links between elements of the text. A link through a filter counts as one.
     private static func links(of actual: PipelineSnapshot, _ elements: Set<Int>) -> Set<Connection> {
         var result: Set<Connection> = []
         for link in actual.links where elements.contains(link.source) {
@@ -239,7 +240,7 @@ extension GLibError {
     fileprivate var isSyntaxError: Bool { domain == "gst_parse_error" && code == 0 }
 }
 
-/// A small generator with a seed, so that a failure can be repeated.
+/// A small random number generator with a seed, so that a failure can be repeated.
 struct SplitMix: RandomNumberGenerator {
     private var state: UInt64
 

@@ -6,7 +6,7 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphDescription
 
-/// What a description's text becomes before GStreamer's parser sees it.
+/// Tests the text that GStreamer's parser gets for a description.
 @Suite struct ExpansionTests {
     init() throws { try Nodes.register() }
 
@@ -14,7 +14,7 @@ import Testing
         try Description(text).resolved(with: variables).text
     }
 
-    @Test("GR-1 a comment begins at the start of a token and ends with its line")
+    @Test("GR-1 a comment starts at the start of a token and ends with its line")
     func comments() throws {
         #expect(try expand("# first\nfakesrc # second\n! fakesink # third") == "\nfakesrc \n! fakesink ")
         #expect(try expand("fakesrc !# a\nfakesink") == "fakesrc !\nfakesink")
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(
-        "GR-1 a # inside a token, a value or quotes is no comment",
+        "GR-1 a # inside a token, a value or quotes doesn't start a comment",
         arguments: [
             "filesrc location=a#b ! fakesink", "filesrc location= #b ! fakesink",
             "filesrc location=\"a #b\" ! fakesink",
@@ -33,14 +33,14 @@ import Testing
         #expect(try expand(text) == text)
     }
 
-    @Test("GR-1 comments and line breaks may stand inside a caps filter")
+    @Test("GR-1 comments and line breaks may be inside a caps filter")
     func commentInFilter() throws {
         let text = "fakesrc !\n  # small\n  video/x-raw, # size\n  width=320 ! fakesink"
         #expect(try expand(text) == "fakesrc !\n  \n  video/x-raw, \n  width=320 ! fakesink")
     }
 
     @Test(
-        "SH-5 elements that may open a screen are found wherever a description names them, and nowhere else",
+        "SH-5 an element that may open a screen is found wherever a description names it",
         arguments: [
             ("videotestsrc ! ximagesink", true), ("playbin video-sink=\"videoconvert ! ximagesink\"", true),
             ("devicesource source=\"ximagesink\" ! fakesink", true),
@@ -51,7 +51,7 @@ import Testing
         #expect(Description(text).resolved().factories.contains("ximagesink") == isFound)
     }
 
-    @Test("GR-1 a backslash at the end of a line is dropped, inside quotes and after a backslash it stays")
+    @Test("GR-1 a backslash at the end of a line is dropped, unless it is quoted or escaped")
     func continuation() throws {
         #expect(try expand("fakesrc \\\n! fakesink") == "fakesrc \n! fakesink")
         #expect(try expand("fakesrc \\\r\n! fakesink") == "fakesrc \n! fakesink")
@@ -59,7 +59,7 @@ import Testing
         #expect(try expand("filesrc location=a\\\\\n") == "filesrc location=a\\\\\n")
     }
 
-    @Test("GR-1 a variable is replaced by its value, or by its default when none or an empty one is given")
+    @Test("GR-1 a variable is replaced by its value, or by its default if the value is missing or empty")
     func defaults() throws {
         #expect(try expand("${A:-fakesrc} ! fakesink") == "fakesrc ! fakesink")
         #expect(try expand("${A:-fakesrc} ! fakesink", ["A": ""]) == "fakesrc ! fakesink")
@@ -75,7 +75,7 @@ import Testing
         "ü ñ", "${X}", #"a\\b"#, #"\""#, "[1]", "<a>", #"a""#, "-",
     ]
 
-    @Test("GR-1 a variable's value arrives as it is, in quotes within quotes too", arguments: oddNames)
+    @Test("GR-1 a variable's value reaches a handler's options unchanged, in nested quotes too", arguments: oddNames)
     func nestedQuotes(_ value: String) throws {
         func location(_ options: String) throws -> String? {
             let element = try #require(
@@ -86,7 +86,7 @@ import Testing
         #expect(try location(#"options="location=\"${OUT}\"""#) == value)
         #expect(try location(#"options="every=1, location= \"in ${OUT}\",limit=1""#) == "in \(value)")
         #expect(try location(#"options="location=\"${NONE:-${OUT}}\"""#) == value)
-        // A description in a property has quotes one depth further in.
+        // A description in a property has one more level of quotes.
         let nested = Description(#"playbin video-sink="rawdatapipe options=\"location=\\\"${OUT}\\\"\"""#)
         let inner = try #require(
             nested.resolved(with: ["OUT": value]).elements.first?.nested.first?.property("options")?.value)
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(
-        "GR-1 a variable's value arrives at a stock element as it is",
+        "GR-1 a variable's value reaches a stock element unchanged",
         arguments: oddNames + ["NULL", #"""#, #""a b""#, #""ü""#])
     func stockProperty(_ value: String) throws {
         for text in [#"filesink name=s location="${OUT}""#, #"filesink location="${NO:-${OUT}}" name=s"#] {
@@ -108,14 +108,14 @@ import Testing
         }
     }
 
-    @Test("GR-1 quotes that the description itself puts around a variable are the property's")
+    @Test("GR-1 GStreamer's property parser removes quotes that a description puts around a variable")
     func ownQuotes() throws {
         let description = Description(##"filesink location="\"${A}\"""##)
         let element = try #require(description.resolved(with: ["A": "a"]).elements.first)
         #expect(element.property("location")?.value == "a")
     }
 
-    @Test("GR-7 every shipped description takes any name where it quotes one", arguments: oddNames)
+    @Test("GR-7 every shipped description accepts any file name where it takes one", arguments: oddNames)
     func shippedNames(_ value: String) throws {
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../../Pipelines").standardizedFileURL
@@ -128,7 +128,7 @@ import Testing
         #expect(fileOptions.contains("location"))
         for file in files {
             let description = try Description(contentsOfFile: folder.appendingPathComponent(file).path)
-            // A file's name in options has quotes of its own.
+            // A file's name in options needs its own quotes.
             let bare = description.text.matches(of: /\b([a-z-]+)=\$\{/).map { String($0.1) }
             #expect(fileOptions.isDisjoint(with: bare), "\(file)")
             let named = Set(description.text.matches(of: /\slocation="\$\{([A-Z_]+)/).map { String($0.1) })
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test("GR-1 outside quotes a variable may be several tokens, and what it holds is no comment and no variable")
+    @Test("GR-1 an unquoted variable may hold several tokens, but no comment and no other variable")
     func tokens() throws {
         #expect(
             try expand("${CAMERA} ! fakesink", ["CAMERA": "videotestsrc is-live=true"])
@@ -158,7 +158,7 @@ import Testing
         #expect(try expand("fakesrc ${A}", ["A": "name=${A} #x"]) == "fakesrc name=${A} #x")
     }
 
-    @Test("GR-1 $${ is a literal ${, and a $ without a brace means nothing")
+    @Test("GR-1 $${ is a literal ${, and a $ without a brace has no meaning")
     func literalDollar() throws {
         #expect(try expand("filesrc location=\"$${A}\" name=$HOME$") == "filesrc location=\"${A}\" name=$HOME$")
         #expect(try expand("filesrc location=$$${A}") == "filesrc location=$${A}")
@@ -167,19 +167,19 @@ import Testing
     }
 
     @Test(
-        "GR-1 inside quotes a variable stays one value, whatever it holds",
+        "GR-1 a quoted variable stays one value, whatever it contains",
         arguments: [
             "plain", "a b", "a\"b", "it's", "a\\b", "a\\", "\\", "\\\\", "a b\\", "\"", "! fakesink", "#x", "${A}",
             "$${A}", "a\nb",
             "ü 日本", "a=b c=d", "}", ") (", "\t",
         ])
     func quoted(_ value: String) throws {
-        // Another quoted value after it: GStreamer's lexer would take its quote for the end of the first.
+        // Another quoted value follows, because GStreamer's lexer could end the first value at the second one's quote.
         let text = "filesrc location=\"${A}\" name=\"n\" ! fakesink"
         let parsed = DescriptionParser.parse(Array(try expand(text, ["A": value]).utf8))
         #expect(parsed.problems == [])
         #expect(parsed.elements.map(\.factory) == ["filesrc", "fakesink"])
-        // As the string property reads it: GStreamer takes quotes around all of it off once more.
+        // Reads the value like a string property: GStreamer removes quotes around the whole value once more.
         let read = try #require(parsed.elements.first).properties.map {
             PropertyText.unwrapped(Array($0.value.utf8))?.text
         }
@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test(
-        "GR-1 inside single quotes, which belong to the value, a variable stays one value too",
+        "GR-1 a variable in single quotes, which belong to the value, stays one value",
         arguments: ["it's", "a\\", "a \"b\""])
     func singleQuoted(_ value: String) throws {
         let text = "filesrc location='<${A}' name='n' ! fakesink"
@@ -196,7 +196,7 @@ import Testing
     }
 
     @Test(
-        "GR-1 inside quotes in a caps filter a variable stays one value",
+        "GR-1 a quoted variable in a caps filter stays one value",
         arguments: ["x y", "a\"b", "a\\", "a!b", "a;b", "x ! y"])
     func quotedInCaps(_ value: String) throws {
         let text = "fakesrc ! video/x-raw,name=\"${A}\" ! fakesink"
@@ -208,14 +208,14 @@ import Testing
         #expect(Description(text).resolved(with: ["A": value]).diagnose() == [])
     }
 
-    @Test("GR-1 a default inside quotes is one value too")
+    @Test("GR-1 a quoted variable's default is one value too")
     func quotedDefault() throws {
         let parsed = DescriptionParser.parse(Array(try expand("filesrc location=\"${A:-a \"b\" c}\"").utf8))
         #expect(parsed.elements.first?.properties.map(\.value) == ["a \"b\" c"])
     }
 
     @Test(
-        "GR-2 a variable that is empty where a value must be is an error: the next word would be the value",
+        "GR-2 an empty variable where a value must be is an error, or the next word would be the value",
         arguments: [
             ("videotestsrc ! identity name=${W:-} ! fakesink", 30), ("fakesrc num-buffers=${W}\n! fakesink", 21),
             ("fakesrc ! fakesink name= ${W}", 26), ("fakesrc name=${W:-}${W} ! fakesink", 14),
@@ -230,7 +230,7 @@ import Testing
     }
 
     @Test(
-        "GR-1 an empty variable is fine in quotes, beside a value, and where no value is",
+        "GR-1 an empty variable is accepted in quotes, beside a value, and where no value is needed",
         arguments: [
             "filesrc location=\"${W:-}\" ! fakesink", "fakesrc name=a${W:-} ! fakesink",
             "fakesrc name=${W:-}a ! fakesink",
@@ -241,7 +241,7 @@ import Testing
         #expect(Description(text).resolved().diagnose() == [])
     }
 
-    @Test("GR-1 HERE is the folder of the description's file, or the current one, and may be given")
+    @Test("GR-1 HERE is the folder of the description's file, or the current one, and can be overridden")
     func here() throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("a.pipeline", Array("filesrc location=\"${HERE}/x\"".utf8))
@@ -251,7 +251,7 @@ import Testing
         #expect(try expand("${HERE}") == FileManager.default.currentDirectoryPath)
     }
 
-    @Test("GR-1 a device is read as a file is, up to the length of the longest description")
+    @Test("GR-1 a device is read like a file, up to the maximum length of a description")
     func specialFiles() throws {
         #expect(try Description(contentsOfFile: "/dev/null").text == "")
         let limit = Description.maximumLength
@@ -260,12 +260,12 @@ import Testing
         }
     }
 
-    @Test("GR-1 a byte order mark and Windows line ends are harmless")
+    @Test("GR-1 a byte order mark and Windows line endings are accepted")
     func windows() throws {
         #expect(Description("\u{FEFF}# a\r\nfakesrc\r\n! fakesink\r\n").resolved().diagnose() == [])
     }
 
-    @Test("GR-1 a description lists its variables and the values it has no use for")
+    @Test("GR-1 a description lists its variables, and the given values that it doesn't use")
     func variables() {
         let description = Description("# ${NOT}\n${CAMERA:-${TEST:-x}} ! fakesink name=\"${NAME}\" ${CAMERA:-y}")
         #expect(description.variables.map(\.name) == ["CAMERA", "TEST", "NAME"])
@@ -276,7 +276,7 @@ import Testing
         #expect(unused.map(\.nearest) == ["CAMERA", nil])
     }
 
-    @Test("GR-1 the comment at the beginning gives the title")
+    @Test("GR-1 the comment at the beginning of a description gives its title")
     func title() {
         let text = "#!/usr/bin/env mediagraph\n#\n#  call:   two people \n# Needs a camera\n\n# not this\nfakesrc"
         #expect(Description(text).title == "call: two people")

@@ -4,14 +4,14 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphElements
 
-/// Files whose name says another kind than what goes into them.
+/// Tests file names whose extension doesn't match the file's content.
 @Suite struct FileKindTests {
     private func check(_ text: String) throws -> [String] {
         try Graph.diagnose(Description(text)).map { "\($0.severity): \($0.message); \($0.hint ?? "")" }
     }
 
     @Test(
-        "GR-2 a file whose name says another kind than its writer makes is a warning with both ways out",
+        "GR-2 a file name that doesn't match its writer is a warning with both remedies",
         arguments: [
             (
                 "audiotestsrc ! wavenc ! filesink location=x.mp3",
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(
-        "GR-2 a file that is read by what takes another kind is a warning",
+        "GR-2 a file name that doesn't match its reader is a warning",
         arguments: [
             (
                 "filesrc location=x.mp4 ! h264parse ! fakesink",
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(
-        "GR-2 a file of the kind that its name says, or of one that nobody knows, is fine",
+        "GR-2 a file name that matches its writer, or has an unknown extension, is accepted",
         arguments: [
             "audiotestsrc ! wavenc ! filesink location=x.wav",
             "audiotestsrc ! lamemp3enc ! filesink location=x.mp3",
@@ -92,7 +92,7 @@ import Testing
             "videotestsrc ! pngenc ! multifilesink location=x-%05d.png",
             "filesrc location=/dev/null ! h264parse ! fakesink",
             "filesrc location=x.flac ! id3demux ! fakesink", "filesrc location=x.wav ! dcaparse ! fakesink",
-            // The newest picture.
+            // The file always contains the newest picture.
             "videotestsrc ! jpegenc ! multifilesink location=x.jpg",
             "videotestsrc ! vp8enc ! webmmux ! filesink location=x.mkv",
             "videotestsrc ! rawdatapipe handler=y4m options=location=x.y4m",

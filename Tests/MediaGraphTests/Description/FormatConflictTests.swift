@@ -2,9 +2,9 @@ import GStreamer
 import MediaGraph
 import Testing
 
-/// Why two pads have no format in common.
+/// Tests the explanation why two pads have no format in common.
 @Suite struct FormatConflictTests {
-    @Test("GR-2 an impossible link shows the formats of every alternative, not of one")
+    @Test("GR-2 an impossible link is reported with the formats of all alternatives")
     func alternatives() throws {
         let sink = "video/x-raw,format={ I420, NV12 },width=[ 1, 64 ]; video/x-raw,format=NV12; video/x-raw,format=BGRA"
         let (source, taken) = (try #require(Caps("video/x-raw,format=RGB,width=32")), try #require(Caps(sink)))
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(
-        "GR-2 an impossible link of raw media names the elements that convert it",
+        "GR-2 an impossible link of raw media is reported with the elements that convert it",
         arguments: [
             ("audio/x-raw,format=S16LE,rate=44100,channels=2", "audio/x-raw,rate=16000", "audioresample"),
             ("audio/x-raw,rate=44100,channels=2", "audio/x-raw,rate=16000,channels=1", "audioconvert ! audioresample"),

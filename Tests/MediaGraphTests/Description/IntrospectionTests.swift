@@ -4,7 +4,7 @@ import Testing
 @testable import MediaGraph
 
 @Suite struct IntrospectionTests {
-    @Test("GR-4 a factory's pads and properties are known without an element")
+    @Test("GR-4 a factory's pads and properties are known without creating an element")
     func factory() throws {
         let info = try #require(ElementFactoryInfo.find("videotestsrc"))
         #expect(info.classification == "Source/Video")
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(
-        "GR-4 a property is in nanoseconds where its blurb says so first",
+        "GR-4 a property is in nanoseconds if its blurb mentions that unit first",
         arguments: [
             ("queue", "max-size-time", true), ("queue", "max-size-bytes", false), ("fakesink", "max-lateness", true),
             ("compositor", "latency", true), ("rtpjitterbuffer", "latency", false), ("identity", "sleep-time", false),
@@ -46,7 +46,7 @@ import Testing
         #expect(info.padTemplates.contains { $0.matches(pad) } == matches)
     }
 
-    @Test("GR-2 the caps that real elements have are caps to the reader that guards GStreamer's own")
+    @Test("GR-2 the caps of real elements pass the check before GStreamer's caps parser")
     func templateCaps() {
         for name in [
             "videotestsrc", "audioconvert", "jpegenc", "qtdemux", "rtpbin", "compositor", "opusdec", "h264parse",

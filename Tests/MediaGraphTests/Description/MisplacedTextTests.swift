@@ -3,10 +3,10 @@ import GStreamer
 import TestSupport
 import Testing
 
-/// Quotes and filters where they can't stand: each is told once, with what to write.
+/// Tests quotes, shell syntax and filters in the wrong place. Each is reported once, with the text to write.
 @Suite struct MisplacedTextTests {
     @Test(
-        "GR-2 quotes that only a shell takes off are one error",
+        "GR-2 quotes that only a shell removes are one error",
         arguments: [
             (
                 "videotestsrc ! 'video/x-raw(memory:NVMM), width=(int)1920, format=(string)NV12' ! fakesink",
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(
-        "GR-2 what only a shell understands is one error that says where it goes",
+        "GR-2 shell syntax is one error that says where it belongs",
         arguments: [
             (
                 #"videotestsrc ! video/x-raw,format=\(string\)I420 ! fakesink"#,
@@ -51,7 +51,7 @@ import Testing
     func shell(text: String, expected: String) throws { #expect(try problems(in: text) == [expected]) }
 
     @Test(
-        "GR-2 a filter where an element belongs is one error with what to write",
+        "GR-2 a filter where an element belongs is one error with the text to write",
         arguments: [
             (
                 "videotestsrc ! video/x-raw,width=320 ! video/x-raw,height=240 ! fakesink",

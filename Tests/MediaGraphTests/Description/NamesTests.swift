@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct NamesTests {
     @Test(
-        "GR-1 a user's name in a pad name: letters, digits and - as they are, other bytes in hexadecimal",
+        "GR-1 a user's name in a pad's name keeps letters, digits and -, and other bytes become hex",
         arguments: [
             ("bob", "bob"), ("anna@x.de", "anna_40x_2Ede"), ("a_b", "a_5Fb"), ("Jürgen", "J_C3_BCrgen"), ("", ""),
             ("a-1", "a-1"),
@@ -33,19 +33,19 @@ import Testing
         #expect(parsed.links.first?.source.pads.map(\.text) == ["video_anna_40x_2Ede_2F_C3_BC"])
     }
 
-    @Test("GR-2 the nearest name takes the fewest mistakes, and too many give none")
+    @Test("GR-2 the nearest name needs the fewest edits, and too many edits give none")
     func nearest() {
         let names = ["preprocessor", "videosource", "fakesink", "fakesrc"]
         #expect(NearestName.find("preprocesor", among: names) == "preprocessor")
         #expect(NearestName.find("fakesnik", among: names) == "fakesink")
         #expect(NearestName.find("FakeSink", among: names) == "fakesink")
         #expect(NearestName.find("xylophone", among: names) == nil)
-        // Of two that are as near the one that begins as it does.
+        // Of two equally near names, the one with the same beginning is chosen.
         #expect(NearestName.find("pulsrc", among: ["pnmsrc", "pulsesrc"]) == "pulsesrc")
         #expect(NearestName.find("x", among: ["y"]) == nil)
     }
 
-    @Test("GR-2 Debian's package lists tell which package has an element or handles a URI")
+    @Test("GR-2 Debian's package lists give the package of an element or of a URI's protocol")
     func packages() {
         let packages = DebianPackages {
             """
@@ -61,7 +61,7 @@ import Testing
         #expect(packages.package(ofElement: "nosuch") == nil)
         #expect(packages.package(ofURI: "web+https", isSink: false) == "gstreamer1.0-wpe")
         #expect(packages.package(ofURI: "web+https", isSink: true) == nil)
-        // Where apt has no lists, and of a package that doesn't list its element.
+        // A few packages are known without apt's lists, and even if the package doesn't list its element.
         #expect(DebianPackages { "" }.package(ofElement: "a52dec") == nil)
         #expect(DebianPackages { "" }.package(ofElement: "rtspclientsink") == "gstreamer1.0-rtsp")
     }

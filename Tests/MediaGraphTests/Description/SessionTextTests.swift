@@ -6,7 +6,8 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphDevices
 
-/// What is said of descriptions with sessions: users in pad names, pads that are taken, variables that hold spaces.
+/// Tests the problems reported for descriptions with sessions: users in pad names, pads that are already linked, and
+/// variables whose values contain spaces.
 @Suite struct SessionTextTests {
     init() throws { try Nodes.register() }
 
@@ -15,7 +16,7 @@ import Testing
             .map { $0.rendered(color: false) }.joined(separator: "\n")
     }
 
-    @Test("GR-2 a user's pad that is linked twice is reported at the second use, with what to do")
+    @Test("GR-2 a user's pad that is linked twice is reported at the second use, with a remedy")
     func takenTwice() throws {
         #expect(
             try check("mediasession name=a user=amy a.video_bob ! fakesink a.video_bob ! fakesink") == """
@@ -34,15 +35,15 @@ import Testing
         #expect(try check(tee) == "")
     }
 
-    @Test("GR-2 a session's sound that is linked to a picture's node is reported without a word of GLib's")
-    func soundToPicture() throws {
+    @Test("GR-2 a session's audio linked to a video node is reported once, without a warning by GLib")
+    func audioToVideoNode() throws {
         let text = try check("mediasession name=a user=bob a.audio_carol ! rawdatapipe handler=count")
         #expect(text.contains("rawdatapipe takes video/x-raw") && !text.contains("\n\n"), "\(text)")
         #expect(text.components(separatedBy: "error:").count == 2, "\(text)")
     }
 
     @Test(
-        "GR-1 a user's name that isn't written as a pad's is reported with how it is written",
+        "GR-1 an unescaped user name in a pad's name is reported with its escaped form",
         arguments: [
             ("video_J%C3%BCrgen", "write video_J_C3_BCrgen for the user \"Jürgen\""),
             ("video_anna_smith", "write video_anna_5Fsmith for the user \"anna_smith\""),
@@ -59,7 +60,7 @@ import Testing
         #expect(variable.contains(hint), "\(variable)")
     }
 
-    @Test("GR-1 a session's pad without a user's name, or with one for all, is refused")
+    @Test("GR-1 a session's pad without a user's name, or with a wildcard for all users, is an error")
     func noUser() throws {
         let text = try check("mediasession name=call user=bob call.video_%s ! fakesink")
         #expect(
@@ -74,33 +75,34 @@ import Testing
     }
 
     @Test(
-        "GR-2 where a variable's value falls apart at its spaces, what to do is reported; not where it is meant to be several"
+        "GR-2 a variable whose value is split at its spaces is reported, unless that is intended"
     )
     func spaces() throws {
         let session = "mediasession name=call room=${ROOM} user=bob call.video_${PEER} ! fakesink"
         let room = try check(session, ["ROOM": "my room", "PEER": "ann"])
         #expect(room.contains("put quotes around \"${ROOM}\" (${ROOM} is \"my room\")"), "\(room)")
         let peer = try check(session, ["ROOM": "r", "PEER": "Anna Smith"])
-        #expect(peer.contains("in a pad's name it is written PEER=Anna_20Smith"), "\(peer)")
-        let several = try check("${CAMERA} ! fakesink", ["CAMERA": "videotestsrc is-livv=true"])
-        #expect(several.contains("did you mean \"is-live\"?"), "\(several)")
+        #expect(peer.contains("for a pad's name, give the variable as PEER=Anna_20Smith"), "\(peer)")
+        let intended = try check("${CAMERA} ! fakesink", ["CAMERA": "videotestsrc is-livv=true"])
+        #expect(intended.contains("did you mean \"is-live\"?"), "\(intended)")
         let options = try check("videotestsrc pattern=${P} ! fakesink", ["P": "snow is-livv=true"])
         #expect(options.contains("did you mean \"is-live\"?"), "\(options)")
     }
 
-    @Test("SE-1 a user that is in one room twice is reported before anything runs")
+    @Test("SE-1 a user who would be in a room twice is reported before the run")
     func sameUser() throws {
         let text = try check("mediasession name=a room=r user=bob mediasession name=b room=r user=bob")
-        #expect(text.contains("1:69: error: user \"bob\" is in room \"r\" already, by another mediasession"), "\(text)")
+        #expect(text.contains("1:69: error: another mediasession already joins room \"r\" as \"bob\""), "\(text)")
         #expect(try check("mediasession name=a user=bob mediasession name=b room=r user=bob") == "")
         #expect(try check("mediasession name=a room=r user=bob mediasession name=b room=r user=bob join=false") == "")
         #expect(try check("mediasession name=a room=r mediasession name=b room=r").isEmpty)
-        // GStreamer reads it as no name.
+        // GStreamer takes `NULL` for no name.
         #expect(!(try check("mediasession name=NULL mediasession name=NULL").contains("already")))
-        #expect(try check("mediasession name=a room=r mediasession name=b user=a room=r").contains("\"a\" is in room"))
+        let named = try check("mediasession name=a room=r mediasession name=b user=a room=r")
+        #expect(named.contains("joins room \"r\" as \"a\""), "\(named)")
     }
 
-    @Test("SH-3 a share's pad that is linked, and whose handler is missing, is warned of")
+    @Test("SH-3 a share's linked pad whose handler is missing is a warning")
     func halfAShare() throws {
         let both = "mediasession name=a user=bob sharesource name=s s. ! a.share s.audio ! a.shareaudio"
         #expect(try check(both).contains("warning: sharesource sends nothing without a handler"))
@@ -112,7 +114,7 @@ import Testing
         #expect(try check("mediasession name=a user=bob sharesource name=s handler=counter ! a.share") == "")
     }
 
-    @Test("GR-2 a window without a display: the variable that chooses another is named")
+    @Test("GR-2 a window without a display is reported with the variable that selects another sink")
     func display() throws {
         let check = DisplayCheck { _ in nil }
         let text = "videotestsrc ! ${VIEW:-ximagesink}"

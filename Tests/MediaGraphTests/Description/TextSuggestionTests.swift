@@ -4,10 +4,11 @@ import MediaGraph
 import TestSupport
 import Testing
 
-/// Text that GStreamer takes and its author meant otherwise: each is told once, with what to write.
+/// Tests text that GStreamer accepts, but reads differently than its author intends. Each place is reported once, with
+/// the text to write.
 @Suite struct TextSuggestionTests {
     @Test(
-        "GR-2 a bit rate in another unit than the encoder's is reported with the number that was meant",
+        "GR-2 a bit rate in the wrong unit is reported with the number to write",
         arguments: [
             (
                 "video/x-raw,format=I420 ! x264enc bitrate=2000000",
@@ -28,7 +29,7 @@ import Testing
     }
 
     @Test(
-        "GR-2 a number with a unit is answered with the number in the property's own",
+        "GR-2 a number with a unit is an error with the number in the property's unit",
         arguments: [
             ("queue max-size-time=2s", "it is in nanoseconds: write 2000000000"),
             ("queue max-size-time=1.5ms", "it is in nanoseconds: write 1500000"),
@@ -44,7 +45,7 @@ import Testing
     }
 
     @Test(
-        "GR-2 RP-1 a size in pixels is answered with the resolution that was meant",
+        "GR-2 RP-1 a size in pixels is an error with the resolution to write",
         arguments: [("360", "360p"), ("640x360", "360p"), ("1080P", "1080p")])
     func resolution(text: String, meant: String) throws {
         let found = try problems(in: "videotestsrc ! rawdatapipe handler=count resolution=\(text)")
@@ -52,7 +53,7 @@ import Testing
     }
 
     @Test(
-        "GR-2 an unknown element is answered with the one that is meant",
+        "GR-2 an unknown element is an error that suggests the right one",
         arguments: [("mp3enc", "lamemp3enc"), ("x246enc", "x264enc"), ("vidoetestsrc", "videotestsrc")])
     func element(text: String, meant: String) throws {
         let found = try problems(in: "audiotestsrc ! \(text) ! fakesink")
@@ -60,7 +61,7 @@ import Testing
     }
 
     @Test(
-        "GR-2 a bit rate that people use is fine",
+        "GR-2 a plausible bit rate is accepted",
         arguments: [
             "video/x-raw,format=I420 ! x264enc bitrate=2048", "video/x-raw,format=I420 ! x264enc bitrate=300000",
             "video/x-raw,format=I420 ! x264enc bitrate=8", "vp8enc target-bitrate=0", "vp8enc target-bitrate=64000",
@@ -69,7 +70,7 @@ import Testing
         #expect(try problems(in: "videotestsrc ! \(text) ! fakesink") == [])
     }
 
-    @Test("GR-2 a property that is given two values is a warning at the second")
+    @Test("GR-2 a property that is set twice to different values is a warning at the second")
     func repeated() throws {
         #expect(
             try problems(in: "videotestsrc pattern=ball pattern=snow ! fakesink") == [
@@ -79,7 +80,7 @@ import Testing
     }
 
     @Test(
-        "GR-2 what a shell would take off or replace in a value is reported with what to write",
+        "GR-2 shell variables and quotes in a value are reported with the text to write",
         arguments: [
             (
                 "filesrc location=$FILE ! fakesink",
@@ -101,21 +102,21 @@ import Testing
         ])
     func shellText(text: String, expected: String) throws { #expect(try problems(in: text) == [expected]) }
 
-    @Test("GR-2 a dollar sign or a single quote in a text is fine")
+    @Test("GR-2 a dollar sign or a single quote in a text is accepted")
     func shellTextFine() throws {
         #expect(
             try problems(in: #"videotestsrc ! textoverlay text="from $US 5, it's 'new'" ! fakesink"#)
                 .allSatisfy { !$0.contains("write") })
     }
 
-    @Test("GR-2 a variable whose name differs only in case is reported as it is given")
+    @Test("GR-2 a variable whose name differs only in case is reported with the given name")
     func variableCase() {
         let found = Description("filesrc location=${file} ! fakesink").resolved(with: ["FILE": "x"]).diagnose()
         #expect(found.map(\.hint) == ["it is given as FILE: write ${FILE}"])
     }
 
     @Test(
-        "GR-2 a file's name in the place of a URI is an error with the URI",
+        "GR-2 a file name instead of a URI is an error with the URI",
         arguments: ["av.mp4", "file://av.mp4", "./av.mp4"])
     func uri(value: String) throws {
         let uri = URL(fileURLWithPath: "av.mp4").absoluteString
@@ -125,7 +126,7 @@ import Testing
             ])
     }
 
-    @Test("GR-2 a URI of a file, of a server or of a device is fine")
+    @Test("GR-2 a URI of a file, a server or a device is accepted")
     func uriFine() throws {
         for uri in ["file:///dev/null", "file://localhost/dev/null", "https://a.example/av.mp4", "v4l2:///dev/video0"] {
             #expect(try problems(in: "uridecodebin uri=\(uri) ! fakesink") == [])
@@ -136,16 +137,16 @@ import Testing
     func dash() throws {
         #expect(
             try problems(in: "videotestsrc ! filesink location=-") == [
-                "34: filesink writes a file called \"-\"; for standard output write fdsink"
+                "34: filesink writes a file called \"-\"; use fdsink for standard output"
             ])
         #expect(
             try problems(in: "filesrc location=- ! fakesink") == [
-                "18: filesrc reads a file called \"-\"; for standard input write fdsrc"
+                "18: filesrc reads a file called \"-\"; use fdsrc for standard input"
             ])
         #expect(try problems(in: "videotestsrc ! rawdatapipe handler=y4m options=location=-") == [])
     }
 
-    @Test("GR-2 one element that only passes on what it gets is an error: it would never end")
+    @Test("GR-2 a single element that only passes on its input is an error, because it would never end")
     func alone() throws {
         #expect(
             try problems(in: "queue") == [

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MediaGraph
 
-/// Characters of web pages and word processors in the place of ASCII ones.
+/// Tests characters from web pages and word processors that replace ASCII ones.
 @Suite struct TypographyTests {
     init() throws { try Nodes.register() }
 
@@ -12,7 +12,7 @@ import Testing
             .map { "\($0.range.column) \($0.message): \($0.hint ?? "")" }
     }
 
-    @Test("GR-2 in a variable's value they are what their writer meant")
+    @Test("GR-2 typographic characters in a variable's value are kept")
     func variable() {
         for value in ["clip – one.mp4", "clip „x“ two.mp4", "l’été.mp4"] {
             let found = Description("filesrc location=\"${FILE}\" ! fakesink").resolved(with: ["FILE": value]).diagnose(
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(
-        "GR-2 a character of a web page is named, with the one to write, and nothing else is reported",
+        "GR-2 a misplaced typographic character is the only problem, with the one to write",
         arguments: [
             (
                 "videotestsrc\u{A0}num-buffers=1 ! fakesink",
@@ -51,10 +51,10 @@ import Testing
                 ["26 there is a typographic dash (U+2013) here: write -"]
             ),
         ])
-    func misplaced(text: String, told: [String]) { #expect(messages(text) == told) }
+    func misplaced(text: String, expected: [String]) { #expect(messages(text) == expected) }
 
     @Test(
-        "GR-2 in quotes and in the midst of a name they are what their writer meant",
+        "GR-2 typographic characters in quotes and within a name are accepted",
         arguments: [
             "videotestsrc ! textoverlay text=\"l’été – “ça”\u{A0}!\" ! fakesink",
             "fakesrc ! filesink location=/tmp/it’s–a\u{A0}film.bin", "fakesrc ! fakesink name=é",

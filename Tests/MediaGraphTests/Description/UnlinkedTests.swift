@@ -3,7 +3,7 @@ import Testing
 
 @testable import MediaGraph
 
-/// Elements that the text leaves unlinked: GStreamer runs them, and a sink waits for ever.
+/// Tests elements that a description leaves unlinked. GStreamer runs them, and an unlinked sink waits forever.
 @Suite struct UnlinkedTests {
     init() throws { try Nodes.register() }
 
@@ -12,7 +12,7 @@ import Testing
             .joined(separator: "\n")
     }
 
-    @Test("GR-2 a sink that nothing is linked to is an error")
+    @Test("GR-2 a sink without an input is an error")
     func lonelySink() {
         #expect(
             check("fakesink") == """
@@ -22,7 +22,7 @@ import Testing
                 """)
     }
 
-    @Test("GR-2 a link that is missing between two elements is reported once, at the second one")
+    @Test("GR-2 a missing link between two elements is reported once, at the second one")
     func missingLink() {
         #expect(
             check("videotestsrc ! tee name=t  fakesink") == """
@@ -34,7 +34,7 @@ import Testing
             check("videotestsrc fakesink").hasSuffix("             ^~~~~~~~ is a \"!\" missing before it?"))
     }
 
-    @Test("GR-2 a filter without an input is an error where something reads from it, and else a warning")
+    @Test("GR-2 a filter without an input is an error if something reads from it, otherwise a warning")
     func lonelyFilter() {
         #expect(
             check("identity ! fakesink").contains(
@@ -44,10 +44,10 @@ import Testing
                 "1:20: warning: identity \"i\" isn't linked to anything: it does nothing"))
         #expect(
             check("matroskamux ! fakesink").contains(
-                "1:1: warning: nothing is linked to matroskamux, which makes nothing of its own"))
+                "1:1: warning: nothing is linked to matroskamux, so it outputs nothing"))
     }
 
-    @Test("GR-2 a stream that leads nowhere is a warning")
+    @Test("GR-2 an output that isn't linked is a warning")
     func unread() {
         #expect(
             check("fakesrc ! identity name=i") == """
@@ -57,12 +57,12 @@ import Testing
                 """)
         #expect(check("fakesrc ! tee").contains("1:11: warning: the output of tee isn't linked"))
         #expect(check("fakesrc ! tee allow-not-linked=true") == "")
-        // What holds nothing up, and what makes something by itself.
+        // A sink with async=false blocks nothing, and a compositor with force-live=true needs no input.
         #expect(check("fakesrc ! fakesink fakesink async=false").contains("1:20: warning: fakesink isn't linked"))
         #expect(check("compositor force-live=true ! fakesink") == "")
     }
 
-    @Test("GR-2 a speaker that hears nothing, and a microphone that nobody hears, are reported")
+    @Test("GR-2 a speaker without an input and a microphone without an output are reported")
     func sound() {
         #expect(
             check("virtualspeaker handler=count").contains(
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(
-        "GR-2 what is linked later, by name, through a bin or on request isn't unlinked",
+        "GR-2 elements that are linked later, by name, through a bin or on request aren't reported",
         arguments: [
             "filesrc location=/dev/null ! decodebin name=d  d. ! fakesink",
             "filesrc location=/dev/null ! matroskademux name=d  d.video_0 ! fakesink  d.audio_0 ! fakesink",
@@ -94,18 +94,18 @@ import Testing
         #expect(!check(text).contains("isn't linked to anything"), "\(check(text))")
     }
 
-    @Test("GR-2 what an undefined variable stands for may link anything")
+    @Test("GR-2 an undefined variable may stand for the missing link")
     func unknown() {
         #expect(!check("${A} fakesink").contains("nothing is linked"))
     }
 
-    @Test("GR-6 a program may link what its description doesn't")
+    @Test("GR-6 a program may link elements that its description leaves unlinked")
     func programs() throws {
         _ = try Graph("fakesink name=s")
         #expect(try Graph.diagnose(Description("fakesink name=s")).map(\.severity) == [.error])
     }
 
-    @Test("GR-2 streams of two inputs that may be linked to one pad of a mixer are a warning")
+    @Test("GR-2 two inputs that may both link to the same mixer pad are a warning")
     func delayedLinks() {
         #expect(
             check(
@@ -117,17 +117,17 @@ import Testing
                    1 | filesrc location=/dev/zero ! decodebin ! c. uridecodebin uri=file:///a name=u ! c. compositor name=c ! fakesink
                      |                                                                               ^ put a queue before c in each branch: ! queue ! c.
                 """)
-        for fine in [
+        for accepted in [
             "decodebin ! queue ! c. decodebin ! queue ! c.", "decodebin ! c.sink_0 decodebin ! c.sink_1",
             "decodebin ! c. videotestsrc ! c.", "decodebin name=d ! c. d. ! c.",
         ] {
-            let text = "\(fine) compositor name=c ! fakesink".replacing(
+            let text = "\(accepted) compositor name=c ! fakesink".replacing(
                 "decodebin", with: "filesrc location=/dev/zero ! decodebin")
-            #expect(check(text) == "", "\(fine)")
+            #expect(check(text) == "", "\(accepted)")
         }
     }
 
-    @Test("GR-2 GR-13 a demuxer of which a muxer gets only one stream is a warning")
+    @Test("GR-2 GR-13 linking only one of a demuxer's streams to a muxer is a warning")
     func remux() {
         let from = "filesrc location=/dev/zero"
         #expect(
@@ -148,17 +148,17 @@ import Testing
             let found = check("\(from) ! \(text)")
             #expect(found.contains(hint), "\(found)")
         }
-        for fine in [
+        for accepted in [
             "qtdemux name=d d.video_0 ! mpegtsmux ! fakesink", "qtdemux ! avdec_h264 ! x264enc ! mpegtsmux ! fakesink",
             "qtdemux name=d mpegtsmux name=m ! fakesink d. ! queue ! m. d. ! queue ! m.",
             "qtdemux ! h264parse ! fakesink",
             "wavparse ! wavenc ! fakesink",
         ] {
-            #expect(!check("\(from) ! \(fine)").contains("only one stream"), "\(fine)")
+            #expect(!check("\(from) ! \(accepted)").contains("only one stream"), "\(accepted)")
         }
     }
 
-    @Test("GR-2 branches of a tee that wait for each other for ever are a warning")
+    @Test("GR-2 branches of a tee that would wait for each other forever are a warning")
     func teeWithoutQueues() {
         #expect(
             check("videotestsrc ! tee name=t t. ! fakesink t. ! fakesink") == """
@@ -166,17 +166,17 @@ import Testing
                    1 | videotestsrc ! tee name=t t. ! fakesink t. ! fakesink
                      |                ^~~ put one at the head of each: t. ! queue ! …
                 """)
-        for fine in [
+        for accepted in [
             "t. ! queue ! fakesink t. ! fakesink", "t. ! fakesink t. ! queue ! rawdatapipe handler=count",
             "t. ! rawdatapipe handler=count t. ! rawdatapipe handler=count",
             "t. ! queue ! identity ! fakesink t. ! queue ! fakesink", "t. ! fakesink t. ! fakesink async=false",
         ] {
-            #expect(check("videotestsrc ! tee name=t \(fine)") == "", "\(fine)")
+            #expect(check("videotestsrc ! tee name=t \(accepted)") == "", "\(accepted)")
         }
     }
 
     @Test(
-        "GR-2 an element that can't start without a file's name or a URI is an error that says what to write",
+        "GR-2 a missing file name or URI is an error with the text to write",
         arguments: [
             ("fakesrc ! filesink name=f", "filesink \"f\" has no location", "write filesink location=FILE"),
             ("filesrc ! fakesink", "filesrc has no location", "write filesrc location=FILE"),
@@ -190,26 +190,26 @@ import Testing
         let found = Description(text).resolved().diagnose(isComplete: true)
         #expect(
             found.contains { $0.severity == .error && $0.hint == hint && $0.message.hasPrefix(message) }, "\(found)")
-        // A program may set it.
+        // Without `isComplete`, a program may set the property later.
         #expect(!Description(text).resolved().diagnose().contains { $0.hint == hint })
     }
 
     @Test(
-        "GR-13 an appsink that nobody reads is a warning that says what becomes of the graph",
+        "GR-13 an appsink that nobody reads is a warning that tells the effect on the graph",
         arguments: [
             ("appsink", "they fill the memory, and the graph never ends"),
             ("appsink wait-on-eos=false", "they fill the memory"),
-            ("appsink max-buffers=3", "the graph stalls once it holds 3"),
-            ("appsink max-buffers=3 drop=true", "the graph never ends, since appsink waits until they are taken"),
+            ("appsink max-buffers=3", "the graph stalls once max-buffers=3 is reached"),
+            ("appsink max-buffers=3 drop=true", "the graph never ends, since appsink waits until they are read"),
         ])
     func unreadSink(text: String, effect: String) {
         let found = Description("fakesrc ! \(text)").resolved().diagnose(isComplete: true)
-        #expect(found.map(\.message) == ["nobody takes the samples of appsink: \(effect)"])
+        #expect(found.map(\.message) == ["nothing reads the samples of appsink: \(effect)"])
         #expect(found.allSatisfy { $0.severity == .warning })
         #expect(Description("fakesrc ! \(text)").resolved().diagnose() == [])
     }
 
-    @Test("GR-2 a file or a sink that is set needs no more")
+    @Test("GR-2 an element whose file or limits are set is accepted")
     func setFile() {
         for text in [
             "fakesrc ! filesink location=x", "uridecodebin uri=file:///x ! fakesink",

@@ -3,7 +3,7 @@ import Testing
 @testable import MediaGraphDevices
 
 @Suite struct ALSAStreamTests {
-    @Test("DV-4 the kernel's list of sound cards gives each direction of each device, with the card's name")
+    @Test("DV-4 the kernel's list of sound cards gives each device's directions and its card's name")
     func list() {
         let streams = ALSAStream.list(
             streams: """

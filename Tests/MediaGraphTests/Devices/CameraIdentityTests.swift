@@ -20,7 +20,7 @@ import Testing
         try "\(text)\n".write(toFile: folder.file(path), atomically: true, encoding: .utf8)
     }
 
-    /// As sysfs has a USB camera: its first file is the one for pictures.
+    /// Creates a USB camera's files as in sysfs. The camera's first device file is the one for video.
     private func plugIn(_ port: String, _ numbers: [Int], serial: String? = nil, product: String = "0825") throws {
         let camera = "devices/pci0/usb1/\(port)"
         for (index, number) in numbers.enumerated() {
@@ -50,7 +50,7 @@ import Testing
         CameraIdentity(path: "/dev/video\(number)", sysfs: sysfs)
     }
 
-    @Test("DV-2 a camera that comes back under another number is found, and its file for pictures")
+    @Test("DV-2 a camera that reappears with another number is found, with its video device")
     func renumbered() throws {
         try plugIn("1-1", [0, 1])
         let camera = try #require(identity(0))
@@ -61,7 +61,7 @@ import Testing
         #expect(camera.path(sysfs: sysfs) == "/dev/video2")
     }
 
-    @Test("DV-2 a camera that is plugged in elsewhere is found, unless another might be meant")
+    @Test("DV-2 a camera that is plugged in elsewhere is found, unless several cameras match")
     func elsewhere() throws {
         try plugIn("1-1", [0, 1], serial: "A")
         let camera = try #require(identity(0))
@@ -94,7 +94,7 @@ import Testing
         #expect(camera.path(besides: others, sysfs: sysfs) == "/dev/video0")
     }
 
-    @Test("DV-2 in a camera's place another is another's")
+    @Test("DV-2 a different model at a camera's port isn't taken for the camera")
     func otherProduct() throws {
         try plugIn("1-1", [0, 1])
         let camera = try #require(identity(0))
@@ -103,7 +103,7 @@ import Testing
         #expect(camera.path(sysfs: sysfs) == nil)
     }
 
-    @Test("DV-2 what is plugged in nowhere has no identity")
+    @Test("DV-2 a virtual device that isn't plugged in has no identity")
     func virtual() throws {
         #expect(identity(7) == nil)
         try make("devices/virtual/video4linux/video7")

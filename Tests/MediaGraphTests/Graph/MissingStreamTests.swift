@@ -4,12 +4,12 @@ import Testing
 
 @testable import MediaGraph
 
-/// Files that lack a stream which a branch waits for.
+/// Tests files that lack a stream which a branch needs.
 @Suite struct MissingStreamTests {
     private static let video = "videotestsrc num-buffers=30 ! video/x-raw,format=I420,width=64,height=48 ! vp8enc"
-    private static let sound = "audiotestsrc num-buffers=50 ! vorbisenc"
+    private static let audio = "audiotestsrc num-buffers=50 ! vorbisenc"
 
-    /// A file with one stream.
+    /// Writes a WebM file with one stream and returns its path.
     private func file(_ stream: String) async throws -> String {
         let path = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString + ".webm").path
         try await Graph("\(stream) ! webmmux ! filesink location=\(path)").run()
@@ -40,7 +40,7 @@ import Testing
     private func isComplete(_ outcome: Outcome) -> Bool { if case .endOfStream = outcome.end { true } else { false } }
 
     @Test(
-        "GR-12 a file without sound: that branch of the muxer ends, and the file with the picture is whole",
+        "GR-12 without audio in the input, the muxer's audio branch ends and the file is complete",
         arguments: [
             "matroskamux", "webmmux", "mp4mux", "qtmux", "mp4mux fragment-duration=100", "mpegtsmux", "flvmux",
             "avimux",
@@ -50,7 +50,7 @@ import Testing
         let path = try await file(Self.video)
         let output = path + ".out"
         defer { for path in [path, output] { try? FileManager.default.removeItem(atPath: path) } }
-        let (picture, sound) =
+        let (videoEncoder, audioEncoder) =
             switch muxer {
             case "webmmux": ("vp8enc", "vorbisenc")
             case "oggmux": ("theoraenc", "vorbisenc")
@@ -60,8 +60,9 @@ import Testing
             muxer == "splitmuxsink"
             ? "splitmuxsink name=m location=\(output)" : "\(muxer) name=m ! filesink location=\(output)"
         let outcome = try await run(
-            "filesrc location=\(path) ! decodebin name=d d. ! queue ! videoconvert ! \(picture) ! m.\(muxer == "splitmuxsink" ? "video" : "") "
-                + "d. ! queue name=q ! audioconvert ! \(sound) ! m.\(muxer == "splitmuxsink" ? "audio_0" : "") \(end)")
+            "filesrc location=\(path) ! decodebin name=d d. ! queue ! videoconvert ! \(videoEncoder) ! m.\(muxer == "splitmuxsink" ? "video" : "") "
+                + "d. ! queue name=q ! audioconvert ! \(audioEncoder) ! m.\(muxer == "splitmuxsink" ? "audio_0" : "") \(end)"
+        )
         #expect(isComplete(outcome))
         #expect(
             outcome.missing == [
@@ -69,7 +70,7 @@ import Testing
                     source: "d", sink: "q",
                     reason: "there is no audio stream: d gives video/x-raw, q takes audio/x-raw")
             ])
-        // No empty track is left, which players refuse.
+        // The file has no empty track, because players refuse files with one.
         let probe = try ChildProcess.run(
             "/usr/bin/env",
             ["ffprobe", "-v", "error", "-show_entries", "stream=codec_type", "-of", "csv=p=0", output])
@@ -79,7 +80,7 @@ import Testing
         #expect(frames.counts["s"] == 30)
     }
 
-    @Test("GR-12 the report of a muxer that takes no stream says what it takes, and the run ends")
+    @Test("GR-12 a muxer that takes no stream of the input is reported with what it takes")
     func muxerThatTakesNothing() async throws {
         let path = try await file(Self.video)
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -93,7 +94,7 @@ import Testing
             ])
     }
 
-    @Test("GR-12 the report of a wrong decoder names decodebin")
+    @Test("GR-12 a decoder for another codec is reported with a hint to decodebin")
     func otherDecoder() async throws {
         let path = try await file(Self.video)
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -104,11 +105,11 @@ import Testing
             ])
     }
 
-    @Test("GR-12 the report of a stream that needs a muxer's pad names the pad")
+    @Test("GR-12 a stream that needs a muxer's pad is reported with the pad's name")
     func muxerPad() async throws {
         let path = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString + ".webm").path
         try await Graph(
-            "\(Self.video) ! queue ! m. \(Self.sound) ! queue ! m.audio_0 webmmux name=m ! filesink location=\(path)"
+            "\(Self.video) ! queue ! m. \(Self.audio) ! queue ! m.audio_0 webmmux name=m ! filesink location=\(path)"
         ).run()
         let output = path + ".out"
         defer { for path in [path, output] { try? FileManager.default.removeItem(atPath: path) } }
@@ -122,7 +123,7 @@ import Testing
     }
 
     @Test(
-        "GR-12 a stream that only needs converting is an error with the element to put, and not a missing stream",
+        "GR-12 a stream that needs conversion is an error with the converter, not a missing stream",
         arguments: [
             (
                 "audioconvert ! audio/x-raw,rate=16000",
@@ -136,22 +137,22 @@ import Testing
             ),
         ])
     func conversion(branch: String, message: String) async throws {
-        let path = try await file(Self.sound)
+        let path = try await file(Self.audio)
         defer { try? FileManager.default.removeItem(atPath: path) }
         let graph = try Graph("filesrc location=\(path) ! decodebin name=d ! \(branch) ! fakesink")
         let errors = Log<String>()
         let run = Task { do { _ = try await graph.run() } catch { errors.add("\(error)") } }
-        let isTold = try await eventually {
+        let isReported = try await eventually {
             let texts = errors.all + [await graph.formatConflict].compactMap(\.self)
             return texts.contains { $0.replacing(/audioconvert\d+/, with: "audioconvert0").contains(message) }
         }
         await graph.stop()
         await run.value
-        #expect(isTold, "\(errors.all)")
+        #expect(isReported, "\(errors.all)")
     }
 
     @Test(
-        "GR-12 a file without sound: whatever the branch ends in, it ends, and the other has all frames",
+        "GR-12 without audio in the input, the audio branch ends and the other has all frames",
         arguments: [
             "fakesink", "level ! fakesink", "audioresample ! wavenc ! fakesink", "virtualspeaker handler=count",
             "tee name=t t. ! queue ! fakesink t. ! queue ! vorbisenc ! oggmux ! fakesink",
@@ -169,7 +170,7 @@ import Testing
     }
 
     @Test(
-        "GR-12 a file without sound: its branch ends also behind elements that never say so",
+        "GR-12 a missing stream's branch ends also behind demuxers that don't report it",
         arguments: ["flvdemux", "parsebin", "decodebin3"])
     func silentDemuxers(demuxer: String) async throws {
         let path = try await file(Self.video)
@@ -178,16 +179,16 @@ import Testing
         _ = try await run(
             "filesrc location=\(path) ! decodebin ! videoconvert ! x264enc ! h264parse ! \(muxer) ! filesink location=\(path).out"
         )
-        let (picture, sound) =
+        let (videoDecoder, audioDecoder) =
             demuxer == "decodebin3" ? ("videoconvert", "audioconvert") : ("h264parse ! avdec_h264", "aacparse")
         let outcome = try await run(
-            "filesrc location=\(path).out ! \(demuxer) name=d d. ! queue max-size-buffers=5 ! \(picture) ! fakesink name=s "
-                + "d. ! queue ! \(sound) ! fakesink name=silent")
+            "filesrc location=\(path).out ! \(demuxer) name=d d. ! queue max-size-buffers=5 ! \(videoDecoder) ! fakesink name=s "
+                + "d. ! queue ! \(audioDecoder) ! fakesink name=silent")
         #expect(isComplete(outcome) && outcome.counts == ["s": 30, "silent": 0], "\(outcome)")
         #expect(outcome.missing.count == 1, "\(outcome.missing)")
     }
 
-    @Test("GR-12 a stream that an input gives after a pause isn't called missing")
+    @Test("GR-12 a stream that the input delivers only after a pause isn't reported as missing")
     func pause() async throws {
         let folder = try TemporaryFolder()
         let (film, pipe) = (folder.file("film.mkv"), folder.file("pipe"))
@@ -200,12 +201,12 @@ import Testing
         ).run()
         let bytes = try Data(contentsOf: URL(filePath: film))
         try #require(mkfifo(pipe, 0o600) == 0)
-        // Without a reader the writer would be killed by SIGPIPE, should the graph fail.
+        // If the graph fails, this reader keeps the writer from being killed by SIGPIPE.
         let reader = open(pipe, O_RDONLY | O_NONBLOCK)
         defer { close(reader) }
         Thread.detachNewThread {
             guard let writer = FileHandle(forWritingAtPath: pipe) else { return }
-            // So far there is only the picture, which its sink holds until the sound comes.
+            // This part only contains video, which its sink holds until audio arrives.
             try? writer.write(contentsOf: bytes.prefix(bytes.count / 10))
             Thread.sleep(forTimeInterval: 4)
             try? writer.write(contentsOf: bytes.dropFirst(bytes.count / 10))
@@ -218,21 +219,21 @@ import Testing
         #expect(outcome.counts["p"] == 120 && (outcome.counts["s"] ?? 0) > 0, "\(outcome)")
     }
 
-    @Test("GR-12 of a file nothing that it has is taken: it is read to its end, and what else there is goes on")
+    @Test("GR-12 a file without any usable stream is read to its end, and other inputs go on")
     func untaken() async throws {
-        let (picture, sound) = (try await file(Self.video), try await file(Self.sound))
-        defer { for path in [picture, sound] { try? FileManager.default.removeItem(atPath: path) } }
+        let (videoFile, audioFile) = (try await file(Self.video), try await file(Self.audio))
+        defer { for path in [videoFile, audioFile] { try? FileManager.default.removeItem(atPath: path) } }
         for alone in ["fakesink name=s", "rawdatapipe name=s handler=count"] {
-            let outcome = try await run("filesrc location=\(sound) ! decodebin ! videoconvert ! \(alone)")
+            let outcome = try await run("filesrc location=\(audioFile) ! decodebin ! videoconvert ! \(alone)")
             #expect(isComplete(outcome) && outcome.missing.count == 1 && outcome.counts["s"] == 0, "\(outcome)")
         }
         let mixed = try await run(
-            "filesrc location=\(picture) ! decodebin ! videoconvert ! c. compositor name=c ! fakesink name=s "
-                + "filesrc location=\(sound) ! decodebin ! videoconvert ! c.")
+            "filesrc location=\(videoFile) ! decodebin ! videoconvert ! c. compositor name=c ! fakesink name=s "
+                + "filesrc location=\(audioFile) ! decodebin ! videoconvert ! c.")
         #expect(isComplete(mixed) && mixed.missing.count == 1 && mixed.counts["s"]! >= 30, "\(mixed)")
     }
 
-    @Test("GR-12 a pad that a demuxer doesn't have is named, with those it has")
+    @Test("GR-12 a pad that a demuxer doesn't have is reported with the pads that it has")
     func pad() async throws {
         let path = try await file(Self.video)
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -242,7 +243,7 @@ import Testing
         #expect(outcome.missing.map(\.reason) == ["d has no pad video_1; it has video_0"])
     }
 
-    @Test("GR-13 a sink's buffers are counted at its pad, also when a muxer goes back to finish its file")
+    @Test("GR-13 a sink's buffers are counted at its pad, even if a muxer seeks back to finish its file")
     func counts() async throws {
         let graph = try Graph(
             "videotestsrc num-buffers=50 ! video/x-raw,width=64,height=48 ! x264enc ! mp4mux ! fakesink name=s")
@@ -256,7 +257,7 @@ import Testing
     }
 
     @Test(
-        "GR-13 a sink with statistics of its own is counted like any other",
+        "GR-13 a sink with its own statistics is counted like any other",
         arguments: ["srtsink wait-for-connection=false mode=listener uri=srt://127.0.0.1:0"])
     func ownStatistics(sink: String) async throws {
         let graph = try Graph("audiotestsrc num-buffers=20 ! \(sink) name=s")

@@ -7,7 +7,7 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphHandlers
 
-/// What becomes of the files that a graph is to write.
+/// Tests when a graph creates and overwrites its output files.
 @Suite struct OutputFileTests {
     private let folder: TemporaryFolder
     private static let old = Array("what was there before".utf8)
@@ -16,7 +16,7 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     @Test(
-        "GR-11 a run whose source can't start leaves an existing file as it was",
+        "GR-11 a run whose source can't start leaves an existing file unchanged",
         arguments: [
             "matroskamux ! filesink location=DIR/a", "filesink location=DIR/a", "queue ! filesink location=DIR/a",
             "rawdatapipe handler=y4m options=location=DIR/a", "rawdatapipe handler=framemd5 options=location=DIR/a",
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(
-        "GR-11 a run that wrote nothing leaves no empty file behind",
+        "GR-11 a run that writes nothing leaves no empty file behind",
         arguments: ["filesink location=DIR/new", "rawdatapipe handler=y4m options=location=DIR/new"])
     func noEmptyFile(sink: String) async throws {
         let graph = try Graph("\(Self.noCamera) ! \(sink.replacing("DIR", with: folder.path))")
@@ -40,10 +40,10 @@ import Testing
         #expect(folder.contents == [])
     }
 
-    @Test("GR-11 a buffer that only waits for the graph to play doesn't empty the file")
+    @Test("GR-11 a file isn't emptied while its first buffer waits for the graph to play")
     func preroll() async throws {
         _ = try folder.write("a", Self.old)
-        // It never plays: the other sink gets nothing.
+        // The graph never plays, because the other sink gets nothing.
         let graph = try Graph(
             "videotestsrc ! filesink name=file location=\(folder.file("a")) videotestsrc ! valve drop=true ! fakesink")
         let file = try #require(graph.pipeline.element(named: "file"))
@@ -61,10 +61,10 @@ import Testing
     }
 
     @Test(
-        "GR-11 a muxer that received nothing writes no file, and leaves an existing one as it was",
+        "GR-11 a muxer without input writes no file, and leaves an existing one unchanged",
         arguments: [
             "x264enc ! mp4mux", "x264enc ! mp4mux fragment-duration=1000", "x264enc ! mp4mux faststart=true",
-            // Not flvmux: in GStreamer 1.22 it doesn't end without data.
+            // flvmux is left out: in GStreamer 1.22 it doesn't end without data.
             "x264enc ! qtmux", "x264enc ! matroskamux", "vp8enc ! webmmux", "x264enc ! mpegtsmux", "avimux",
             "theoraenc ! oggmux", "wavenc",
         ])
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("GR-11 a graph that has written no container in one run writes it in the next")
+    @Test("GR-11 a graph that wrote no container in one run can write it in the next")
     func nextRun() async throws {
         let path = folder.file("a.mkv")
         let graph = try Graph(
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test("GR-11 a muxer with data by one of two inputs writes its file")
+    @Test("GR-11 a muxer with data on one of two inputs writes its file")
     func halfEmptyContainer() async throws {
         let path = folder.file("a.mkv")
         try await Graph(
@@ -113,10 +113,10 @@ import Testing
         #expect(graph.progress.first { $0.name == "sound" }?.counts.frames ?? 0 > 5)
     }
 
-    @Test("GR-11 a branch that can't start leaves the other branches' files as they were")
+    @Test("GR-11 a branch that can't start leaves the other branches' files unchanged")
     func failedStart() async throws {
         _ = try folder.write("a", Self.old)
-        // Whether a's first buffer is there by then is the threads' affair.
+        // Depending on the threads, the file's first buffer may have arrived by then.
         for _ in 0..<20 {
             let graph = try Graph(
                 """
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test("GR-11 what is written replaces all that was there, in the same file, wherever the muxer seeks to")
+    @Test("GR-11 the output replaces the file's content and keeps the file, even if the muxer seeks")
     func replaced() async throws {
         let path = try folder.write("a.mp4", [UInt8](repeating: 7, count: 1_000_000))
         chmod(path, 0o640)
@@ -137,7 +137,7 @@ import Testing
         let source = "videotestsrc num-buffers=20 ! video/x-raw,width=64,height=48 ! jpegenc ! qtmux"
         let graph = try Graph("\(source) ! filesink name=file location=\(folder.file("link.mp4"))")
         let new = try Graph("\(source) ! filesink location=\(folder.file("new.mp4"))")
-        // Twice: a graph may be started again.
+        // Runs twice, because a graph can be started again.
         for _ in 0..<2 {
             try await graph.run()
             try? FileManager.default.removeItem(atPath: folder.file("new.mp4"))
@@ -154,7 +154,7 @@ import Testing
         #expect(folder.contents == ["a.mp4", "hard.mp4", "link.mp4", "new.mp4"])
     }
 
-    @Test("GR-11 a sink that appends goes on doing so")
+    @Test("GR-11 a sink that is set to append still appends")
     func append() async throws {
         let path = try folder.write("a", Self.old)
         let more = try folder.write("more", [1, 2, 3])
@@ -162,7 +162,7 @@ import Testing
         #expect(try folder.read("a") == Self.old + [1, 2, 3])
     }
 
-    @Test("GR-11 a handler's file is emptied by its first byte, and made by it")
+    @Test("GR-11 a handler's file is created or emptied when the first byte is written")
     func writer() throws {
         let path = try folder.write("a", Self.old)
         var writer: ByteWriter? = try ByteWriter(path: path, option: "option location of y4m", capacity: 0)

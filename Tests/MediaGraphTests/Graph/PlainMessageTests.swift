@@ -4,11 +4,11 @@ import Testing
 
 @testable import MediaGraph
 
-/// Messages of stock elements that don't say what happened.
+/// Tests the clearer messages that replace vague ones of stock elements.
 @Suite struct PlainMessageTests {
     @Test("GR-3 a server that refuses the connection is reported with its address", .timeLimit(.minutes(1)))
     func refused() async throws {
-        // Nobody listens there.
+        // No server listens on this port.
         let address = "http://127.0.0.1:9/a.mp4"
         let graph = try Graph("souphttpsrc name=s location=\(address) ! fakesink")
         let error = await #expect(throws: GraphError.self) { try await graph.run() }
@@ -17,7 +17,7 @@ import Testing
                 == "s (souphttpsrc): can't read \(address): check the address, and that its server answers")
     }
 
-    @Test("GR-3 an element that finds no camera says what it sends instead")
+    @Test("GR-3 an element that finds no camera is reported with the picture that it sends instead")
     func noCamera() async throws {
         let graph = try Graph("autovideosrc name=s filter-caps=video/x-nothing ! fakesink")
         let events = graph.events

@@ -4,20 +4,20 @@ import Testing
 
 @testable import MediaGraph
 
-/// Graphs in which a sink gets nothing.
+/// Tests the explanations for sinks that get no data.
 @Suite struct StandstillTests {
-    /// What a graph that doesn't start says of itself, as soon as it has found an explanation that `isWhole`.
+    /// Returns the explanations of a graph that doesn't start, as soon as one of them `isComplete`.
     private func standstills(
-        of text: String, isWhole: @escaping @Sendable (StarvedSink) -> Bool = { $0.isPermanent }
+        of text: String, isComplete: @escaping @Sendable (StarvedSink) -> Bool = { $0.isPermanent }
     ) async throws -> [StarvedSink] {
         let graph = try Graph(text)
         let start = Task { try await graph.start() }
-        // One look: while the first events pass, the next may find nothing again.
+        // Keeps what was found: while the first events pass, another look may find nothing.
         var found: [StarvedSink] = []
         #expect(
             try await eventually {
                 found = graph.starvedSinks
-                return found.contains(where: isWhole)
+                return found.contains(where: isComplete)
             }, "\(found)")
         found = found.filter(\.isPermanent)
         await graph.stop()
@@ -25,7 +25,7 @@ import Testing
         return found
     }
 
-    @Test("GR-12 a closed valve is named, with the sink behind it", arguments: ["", "videoconvert ! matroskamux ! "])
+    @Test("GR-12 a closed valve is reported with the sink behind it", arguments: ["", "videoconvert ! matroskamux ! "])
     func valve(between: String) async throws {
         let found = try await standstills(
             of: "videotestsrc ! tee name=t t. ! queue ! valve name=v drop=true ! \(between)fakesink name=a "
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(
-        "GR-12 a sink that gets nothing while the graph plays is explained",
+        "GR-12 a sink that gets nothing while the graph plays is reported with the reason",
         arguments: [
             (
                 "udpsrc name=u port=0 caps=application/x-rtp ! rtpvp8depay ! vp8dec ! fakesink name=a",
@@ -63,7 +63,7 @@ import Testing
         await graph.stop()
     }
 
-    @Test("GR-12 two elements without a common format are named where no element has posted an error")
+    @Test("GR-12 two elements without a common format are reported even if no element posts an error")
     func formatConflict() async throws {
         let folder = try TemporaryFolder()
         let picture = folder.file("a.jpg")
@@ -82,7 +82,7 @@ import Testing
         _ = try? await run.value
     }
 
-    @Test("GR-12 a user who isn't there is no standstill")
+    @Test("GR-12 an absent user isn't reported as a standstill")
     func absentUser() async throws {
         let graph = try Graph("mediasession name=s room=\(#function) user=alice s.video_bob ! fakesink")
         try await graph.start()
@@ -90,7 +90,7 @@ import Testing
         await graph.stop()
     }
 
-    @Test("GR-12 elements inside a node aren't named")
+    @Test("GR-12 reports don't name elements inside a node")
     func nodeParts() async throws {
         let found = try await standstills(
             of: "videotestsrc num-buffers=90 ! rawdatapipe name=p engine-render=true handler=count p.src ! x264enc "
@@ -102,7 +102,7 @@ import Testing
                 + "plays. Set async=false on a")
     }
 
-    @Test("GR-12 a muxer that waits for one of its streams: what holds that one up is found")
+    @Test("GR-12 for a muxer that waits for one of its inputs, the cause upstream is reported")
     func muxer() async throws {
         let found = try await standstills(
             of: "audiotestsrc ! vorbisenc ! m. videotestsrc ! valve name=v drop=true ! vp8enc ! m. "
@@ -110,7 +110,7 @@ import Testing
         #expect(found == [StarvedSink(sink: "a", cause: .closedValve("v"))])
     }
 
-    @Test("GR-12 a queue that another branch's encoder has filled is named, with its level, the encoder and remedies")
+    @Test("GR-12 a queue that fills while another branch's encoder waits is reported with remedies")
     func fullQueue() async throws {
         let found = try await standstills(
             of: "videotestsrc ! tee name=t t. ! queue ! x264enc name=e ! fakesink name=a "
@@ -132,7 +132,7 @@ import Testing
             "\(text)")
     }
 
-    @Test("GR-12 what it says to write makes the graph play")
+    @Test("GR-12 each suggested remedy makes the graph play")
     func remedies() async throws {
         for (encoder, queue, sink) in [
             ("tune=zerolatency", "", ""), ("", "max-size-time=0 max-size-buffers=0 max-size-bytes=0", ""),
@@ -149,20 +149,20 @@ import Testing
         }
     }
 
-    @Test("GR-12 a sink that keeps the thread of a tee without queues is named")
+    @Test("GR-12 a sink that blocks the thread of a tee without queues is reported")
     func sharedThread() async throws {
         let found = try await standstills(of: "videotestsrc ! tee name=t t. ! fakesink name=a t. ! fakesink name=b")
         #expect(found == [StarvedSink(sink: "b", cause: .sharedThread(splitter: "t", blockedBy: "a"))])
     }
 
-    @Test("GR-12 a rawdatapipe that holds the thread of a tee is named")
+    @Test("GR-12 a rawdatapipe that blocks the thread of a tee is reported")
     func heldByPipe() async throws {
         let found = try await standstills(
             of: "videotestsrc ! tee name=t ! queue ! x264enc ! fakesink name=a t. ! rawdatapipe name=p handler=count")
         #expect(found == [StarvedSink(sink: "a", cause: .sharedThread(splitter: "t", blockedBy: "p"))])
     }
 
-    @Test("GR-12 a file that a demuxer pulls has sent its data")
+    @Test("GR-12 a file that a demuxer pulls from isn't reported as silent")
     func pulled() async throws {
         let folder = try TemporaryFolder()
         let file = folder.file("a.mkv")
@@ -193,7 +193,7 @@ import Testing
         await graph.stop()
     }
 
-    @Test("GR-12 a graph in which everything flows has none, a sink that is still to get something names its source")
+    @Test("GR-12 a graph without waiting sinks reports none, and a waiting sink is reported with its source")
     func flowing() async throws {
         let graph = try Graph("videotestsrc is-live=true ! fakesink appsrc name=appsrc0 ! fakesink name=a")
         try await graph.start()
@@ -204,7 +204,7 @@ import Testing
     }
 
     @Test(
-        "GR-12 a source that gives nothing keeps a graph from starting, and is named with its address",
+        "GR-12 a source that sends nothing and keeps a graph from starting is reported with its address",
         arguments: ["", "decodebin !"])
     func silentSource(decoder: String) async throws {
         let graph = try Graph("tcpserversrc name=s port=0 ! \(decoder) fakesink name=a")
@@ -218,9 +218,9 @@ import Testing
     }
 
     @Test(
-        "GR-12 a live graph plays on: what is full or leaks there isn't a cause, and whom nobody waits for isn't starved"
+        "GR-12 in a playing live graph, full queues are no cause, and sinks with async=false aren't reported"
     )
-    func playing() async throws {
+    func livePlaying() async throws {
         let graph = try Graph(
             "videotestsrc is-live=true ! tee name=t t. ! queue ! valve name=v drop=true ! fakesink name=a "
                 + "t. ! queue ! valve drop=true ! fakesink name=b async=false "
@@ -233,7 +233,7 @@ import Testing
         await graph.stop()
     }
 
-    @Test("GR-12 of two sources, one of which can't take the end, the other ends")
+    @Test("GR-12 a source that can't end doesn't keep another source from ending")
     func endsOthers() async throws {
         let graph = try Graph(
             "videotestsrc ! tee name=t t. ! fakesink t. ! fakesink  audiotestsrc is-live=true ! fakesink name=s async=false"
@@ -247,17 +247,17 @@ import Testing
         _ = try? await start.value
     }
 
-    @Test("GR-12 a graph is stopped though a source can't take the end yet, and plays again", arguments: [false, true])
+    @Test("GR-12 a graph stops even if a source can't end yet, and can play again", arguments: [false, true])
     func stopBeforeEnd(isInBin: Bool) async throws {
         let text = "videotestsrc name=v ! video/x-raw,framerate=1/1000 ! fakesink name=s sync=true"
         let graph = try Graph(isInBin ? "( \(text) )" : text)
         try await graph.start()
-        // The second picture waits in the sink for its time, and the source's thread with it.
+        // The second frame waits in the sink for its time and blocks the source's thread.
         func isWaiting() -> Bool { graph.progress.contains { $0.name == "s" && $0.counts.frames == 2 } }
         #expect(try await eventually(isWaiting))
         let source = try graph.element("v")
         graph.requestEndOfStream()
-        // The end waits for the thread, with the source's state in its hands.
+        // The end of stream waits for the thread and holds the source's state lock.
         #expect(try await eventually { source.isChangingState })
         let isStopped = Mutex(false)
         let stop = Task {
@@ -266,24 +266,24 @@ import Testing
         }
         try #require(try await eventually { isStopped.withLock { $0 } })
         await stop.value
-        // Nothing is left of the end.
+        // The request doesn't affect the next run.
         try await graph.start()
         #expect(try await eventually(isWaiting))
         await graph.stop()
     }
 
-    @Test("GR-12 a graph whose sink keeps the source's thread can be ended and stopped")
+    @Test("GR-12 a graph whose sink blocks the source's thread can be ended and stopped")
     func stop() async throws {
         let graph = try Graph("videotestsrc ! tee name=t t. ! fakesink t. ! fakesink")
         let start = Task { try await graph.start() }
         #expect(try await eventually { !graph.starvedSinks.isEmpty })
-        // Its source can't take it.
+        // The source can't handle this request.
         graph.requestEndOfStream()
         await graph.stop()
         await #expect(throws: GraphError.self) { try await start.value }
     }
 
-    @Test("GR-2 what keeps a graph from playing is warned of where the text tells it")
+    @Test("GR-2 problems that keep a graph from playing are warnings if the description shows them")
     func check() throws {
         func warnings(_ text: String) throws -> [String] {
             try Graph.diagnose(Description(text)).map { "\($0.severity): \($0.message)" }
@@ -300,7 +300,7 @@ import Testing
                     "warning: x264enc needs about 40 frames before it outputs one; queue \"q\" in another branch of "
                         + "tee \"t\" may fill up first, and then the graph never plays"
                 ])
-        for fine in [
+        for accepted in [
             "videotestsrc is-live=true ! \(tee) valve drop=true ! fakesink t. ! queue ! fakesink",
             "videotestsrc ! \(tee) valve drop=true ! fakesink async=false t. ! queue ! fakesink",
             "videotestsrc ! \(tee) valve ! fakesink t. ! queue ! fakesink",
@@ -312,7 +312,7 @@ import Testing
             "videotestsrc ! \(tee) x264enc speed-preset=ultrafast ! fakesink t. ! queue ! fakesink",
             "videotestsrc ! \(tee) valve drop=true drop-mode=transform-to-gap ! fakesink t. ! queue ! fakesink",
         ] {
-            #expect(try warnings(fine) == [], "\(fine)")
+            #expect(try warnings(accepted) == [], "\(accepted)")
         }
     }
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphElements
 
-/// A stock `appsink` that is looked up as a pipe.
+/// Tests a stock `appsink` that is looked up as a pipe.
 @Suite struct StockPipeTests {
     private static let video = "videotestsrc num-buffers=10 ! video/x-raw,format=I420,width=64,height=36,framerate=25/1"
 
@@ -23,13 +23,13 @@ import Testing
         func statusChanged(isOn: Bool, of pipe: PipeIdentity) { statuses.add(isOn) }
     }
 
-    @Test("GR-8 an appsink's first call is the stream's first frame, all come in order, and they are counted")
+    @Test("GR-8 an appsink's frames are delivered from the first one on, in order, and counted")
     func frames() async throws {
         let graph = try Graph("\(Self.video) ! appsink name=s sync=false")
         let pipe = try graph.rawDataPipe("s")
         let times = Log<UInt64>()
         try pipe.receive { times.add($0.presentationTimestamp!.nanoseconds / 1_000_000) }
-        // Twice: what was attached stays for the next run.
+        // Runs twice, because an attached handler stays for the next run.
         for run in 1...2 {
             try await graph.run()
             let expected: [UInt64] = (0..<UInt64(run) * 10).map { (index: UInt64) in index % 10 * 40 }
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("GR-8 an appsink behind a link that waits for a pad, as decodebin's, is the one that was looked up")
+    @Test("GR-8 an appsink behind a delayed link, such as decodebin's, can be looked up")
     func delayedLink() async throws {
         let graph = try Graph("\(Self.video) ! jpegenc ! decodebin ! appsink name=s sync=false")
         let delegate = Delegate()
@@ -48,7 +48,7 @@ import Testing
         #expect(delegate.statuses.all == [true, false])
     }
 
-    @Test("GR-8 the frame's memory is the stream's own, and frames that are kept outlive the graph")
+    @Test("GR-8 a frame's memory is the stream's own, and kept frames outlive the graph")
     func zeroCopy() async throws {
         let passed = Log<[UInt8]>()
         let kept = Log<OwnedVideoFrame>()
@@ -71,7 +71,7 @@ import Testing
         #expect(try kept.all.map { try $0.packedBytes() } == passed.all)
     }
 
-    @Test("GR-8 each delegate has its own resolution; without one frames are as the appsink's caps have them")
+    @Test("GR-8 each delegate has its own resolution, and without one the appsink's caps decide")
     func resolutions() async throws {
         let graph = try Graph(
             "videotestsrc num-buffers=2 ! video/x-raw,width=320,height=180 ! appsink name=s sync=false caps=video/x-raw,format=NV12"
@@ -85,7 +85,7 @@ import Testing
         #expect(small.sizes.all == ["s nv12 160×90", "s nv12 160×90"])
     }
 
-    @Test("GR-8 a format that the nodes don't carry is delivered as I420, and what is no video at all is an error")
+    @Test("GR-8 an unsupported format is delivered as I420, and a stream that isn't video is an error")
     func formats() async throws {
         let graph = try Graph("videotestsrc num-buffers=1 ! video/x-raw,format=GRAY8 ! appsink name=s sync=false")
         let delegate = Delegate()
@@ -98,33 +98,32 @@ import Testing
         #expect("\(error!)".contains("expected raw video") && "\(error!)".contains("audio/x-raw"), "\(error!)")
     }
 
-    @Test("GR-8 what can't be is a typed error: a second handler, a delegate twice, an unknown one, other buffers")
-    func typedErrors() throws {
+    @Test("GR-8 a second handler, a wrong delegate and an unsupported buffer type are typed errors")
+    func typedErrors() async throws {
         let graph = try Graph("\(Self.video) ! appsink name=s")
         let pipe = try graph.rawDataPipe("s")
         let delegate = Delegate()
-        #expect(
-            throws: MediaGraphError.wrongUsage(
-                .init("s", expected: "a delegate that is subscribed", actual: "one that isn't"))
-        ) { try pipe.unsubscribe(delegate) }
+        await #expect(
+            throws: MediaGraphError.wrongUsage(.init("s", actual: "the delegate isn't subscribed"))
+        ) { try await pipe.unsubscribe(delegate) }
         try pipe.subscribe(delegate, resolution: .p90)
         let twice = #expect(throws: MediaGraphError.self) { try pipe.subscribe(delegate, resolution: .p360) }
         #expect(twice?.code == .alreadyInUse)
         try pipe.receive { _ in }
         let second = #expect(throws: MediaGraphError.self) { try pipe.receive { _ in } }
-        #expect(second == .alreadyInUse(.init("s", expected: "one handler", actual: "a second")))
+        #expect(second == .alreadyInUse(.init("s", actual: "already has a handler; remove it first")))
         try pipe.detach()
         try pipe.receive { _ in }
         let wrong: [() throws -> Void] = [{ try pipe.receiveNative { _ in } }, { try pipe.receiveEncoded { _ in } }]
         for attach in wrong {
             let error = #expect(throws: MediaGraphError.self) { try attach() }
-            #expect(error?.code == .unsupported && error?.detail.expected.contains("a rawdatapipe with") == true)
+            #expect(error?.code == .unsupported && error?.detail.actual.contains("need a rawdatapipe with") == true)
         }
         let property = #expect(throws: PropertyError.self) { try pipe.set("resolution", parsing: "90p") }
         #expect("\(property!)".contains("resolution"))
     }
 
-    @Test("GR-8 an appsink that is first looked up while the graph runs is refused; one that was before is there")
+    @Test("GR-8 looking up an appsink for the first time while the graph runs is an error")
     func lookedUpLate() async throws {
         let graph = try Graph(
             "videotestsrc is-live=true ! tee name=t ! queue ! appsink name=a  t. ! queue ! appsink name=b")
@@ -141,7 +140,7 @@ import Testing
         try graph.rawDataPipe("b").subscribe(early, resolution: .native)
     }
 
-    @Test("GR-8 after unsubscribing, from inside the callback too, none follows")
+    @Test("GR-8 no callback follows after unsubscribing, even from inside the callback")
     func unsubscribe() async throws {
         let graph = try Graph("\(Self.video) ! appsink name=s sync=false")
         let pipe = try graph.rawDataPipe("s")
@@ -152,10 +151,10 @@ import Testing
         try pipe.subscribe(delegate, resolution: .native)
         try await graph.run()
         #expect(delegate.sizes.all.count == 3)
-        #expect(throws: MediaGraphError.self) { try pipe.unsubscribe(delegate) }
+        await #expect(throws: MediaGraphError.self) { try await pipe.unsubscribe(delegate) }
     }
 
-    @Test("GR-8 max-buffers and drop say what a slow handler costs, exactly counted")
+    @Test("GR-8 max-buffers and drop limit the queue for a slow handler, and drops are counted exactly")
     func dropping() async throws {
         let graph = try Graph("\(Self.video) ! appsink name=s sync=false drop=true max-buffers=3")
         let pipe = try graph.rawDataPipe("s")
@@ -168,7 +167,7 @@ import Testing
         let element = pipe.element
         let passed = Atomic<Int>(0)
         element.staticPad("sink")!.observeBuffers { _ in
-            // The first is in the handler before another comes.
+            // The handler gets the first frame before the second one passes.
             if passed.wrappingAdd(1, ordering: .relaxed).newValue == 2 { _ = waitUntil { !times.all.isEmpty } }
         }
         try await graph.start()
@@ -180,7 +179,7 @@ import Testing
     }
 
     @Test(
-        "GR-8 frames read by a task: all of a stream that isn't live, however slowly; and a stop doesn't wait for a reader"
+        "GR-8 a task reads all frames of a stream that isn't live, and a stop doesn't wait for a reader"
     )
     func sequence() async throws {
         let graph = try Graph("\(Self.video) ! appsink name=s sync=false")
@@ -198,7 +197,7 @@ import Testing
         withExtendedLifetime(unread) {}
     }
 
-    @Test("GR-8 a handler that throws ends the graph with the appsink's name and its own error")
+    @Test("GR-8 a handler's error ends the graph with the appsink's name and the error")
     func failure() async throws {
         struct Broken: Error {}
         let graph = try Graph("\(Self.video) ! appsink name=s sync=false")
@@ -207,7 +206,7 @@ import Testing
         #expect("\(error!)".contains("Broken()") && "\(error!)".hasPrefix("s (appsink)"), "\(error!)")
     }
 
-    @Test("GR-8 behind a flush frames come again, after end-of-stream too")
+    @Test("GR-8 frames are delivered again after a flush, also after an end of stream")
     func flush() throws {
         let element = try #require(Element(factory: "appsink"))
         try element.setProperty("sync", to: false)

@@ -6,14 +6,14 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphCore
 
-/// What the properties of a stock `appsink` or `appsrc` mean once it is looked up as a node.
+/// Tests the effect of the properties of a stock `appsink` or `appsrc` that is looked up as a node.
 @Suite struct StockPropertyTests {
     private static func bytes(_ seed: Int) -> [UInt8] { patternedFrame(width: 16, height: 4, seed: seed) }
     private static let frame = FrameDescription(width: 16, height: 4, framesPerSecond: Fraction(25, 1))
 
     // MARK: appsrc
 
-    @Test("GR-8 a second run of an appsrc may send another format: nothing of the last run's is announced")
+    @Test("GR-8 an appsrc can send another format in each run, and never announces an old one")
     func secondFormat() async throws {
         let graph = try Graph("appsrc name=s ! rawdatapipe name=p")
         let widths = Atomic<Int>(16)
@@ -34,7 +34,7 @@ import Testing
         #expect(announced.all.compactMap { $0[0]["width", as: Int32.self] } == [16, 32, 16])
     }
 
-    @Test("GR-8 an appsrc's own caps hold for every run")
+    @Test("GR-8 an appsrc's own caps apply to each run")
     func describedCaps() async throws {
         let graph = try Graph(
             "appsrc name=s caps=\"video/x-raw, format=I420, width=16, height=4, framerate=25/1\" ! rawdatapipe name=p")
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(
-        "GR-8 an appsrc that says that it can seek is refused: a source's frames come once",
+        "GR-8 an appsrc that claims to seek is an error, because a source sends each frame once",
         arguments: ["seekable", "random-access"])
     func streamType(type: String) throws {
         let graph = try Graph("appsrc name=s stream-type=\(type) ! fakesink")
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(
-        "GR-8 `leaky-type` says which frames a full appsrc loses: the new ones, or the old ones",
+        "GR-8 `leaky-type` decides whether a full appsrc drops new frames or old ones",
         arguments: [("upstream", [0, 1, 2]), ("downstream", [5, 6, 7])])
     func leakyType(type: String, kept: [UInt64]) async throws {
         let graph = try Graph(
@@ -73,7 +73,7 @@ import Testing
         let source = RecordingSource()
         let node = try graph.videoSource("s")
         try node.attach(source)
-        // The first frame waits at the pad, so all others wait in the source.
+        // The first frame is held at the pad, so all others wait in the source.
         let hold = FrameHold(at: try graph.element("s").staticPad("src")!)
         try await graph.start()
         func send(_ milliseconds: UInt64) throws {
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(
-        "GR-8 `block=true` makes a live appsrc's senders wait: what finds no room in time is refused, nothing is dropped"
+        "GR-8 `block=true` makes a live appsrc's senders wait, and a frame without room in time is refused"
     )
     func block() async throws {
         let graph = try Graph("appsrc name=s is-live=true block=true max-buffers=3 ! fakesink sync=false")
@@ -122,7 +122,7 @@ import Testing
         func stopSend() {}
     }
 
-    @Test("GR-8 a graph has started when its sources have, however long that takes them")
+    @Test("GR-8 a graph's start waits until its sources have started")
     func slowStart() async throws {
         let graph = try Graph("appsrc name=s is-live=true ! capsfilter caps=video/x-raw ! rawdatapipe")
         let source = SlowStarter()
@@ -132,7 +132,7 @@ import Testing
         await graph.stop()
     }
 
-    @Test("GR-8 downstream that negotiates anew tells an appsrc's source its new capabilities, while sending goes on")
+    @Test("GR-8 when downstream renegotiates, an appsrc's source gets the new capabilities while sending")
     func reconfigure() async throws {
         let sizes = [(160, 90), (320, 180)].map {
             VideoCapability(width: $0, height: $1, framesPerSecond: Fraction(30, 1))
@@ -162,7 +162,7 @@ import Testing
 
     // MARK: appsink
 
-    @Test("GR-8 `max-buffers` alone makes a live stream wait for a slow handler, and nothing is lost")
+    @Test("GR-8 `max-buffers` alone makes a live stream wait for a slow handler, and no frame is lost")
     func pipeBlocks() async throws {
         let graph = try Graph("appsrc name=s is-live=true block=true ! appsink name=p sync=false max-buffers=2")
         let pipe = try graph.rawDataPipe("p")
@@ -177,7 +177,7 @@ import Testing
         try await graph.start()
         try sendNow(source.sender, Self.bytes(0), Self.frame)
         #expect(waitUntil { seen.all.count == 1 })
-        // Two wait in the pipe or on their way to it, two in the source: for the next there's no room.
+        // Two frames wait in the pipe or on their way to it, and two in the source. The next one has no room.
         var sent = 1
         let error = #expect(throws: MediaGraphError.self) {
             while sent < 20 {
@@ -192,7 +192,7 @@ import Testing
         #expect(pipe.statistics.dropped == 0)
     }
 
-    @Test("GR-8 without `max-buffers` and `drop` a live stream loses old frames behind two, as a rawdatapipe does")
+    @Test("GR-8 without `max-buffers` and `drop`, a live stream keeps only the two newest frames")
     func pipeDrops() async throws {
         let graph = try Graph("appsrc name=s is-live=true ! appsink name=p sync=false")
         let pipe = try graph.rawDataPipe("p")
@@ -209,7 +209,7 @@ import Testing
         pipe.element.staticPad("sink")!.observeBuffers { _ in passed.wrappingAdd(1, ordering: .relaxed) }
         for seed in 0..<8 {
             try sendNow(source.sender, Self.bytes(seed), Self.frame)
-            // Each is at the pipe before the next is sent, and the first in the handler.
+            // Each frame has reached the pipe before the next is sent, and the first one is in the handler.
             #expect(waitUntil { passed.load(ordering: .relaxed) == seed + 1 && !seen.all.isEmpty })
         }
         #expect(waitUntil { pipe.statistics.dropped == 5 })
@@ -218,7 +218,7 @@ import Testing
         #expect(seen.all == [0, 6, 7].map(Self.bytes))
     }
 
-    @Test("GR-8 an appsrc's caps that are set after it was looked up are those that the run goes by")
+    @Test("GR-8 an appsrc's caps may still be set after it was looked up")
     func laterCaps() async throws {
         let graph = try Graph(
             "appsrc name=s caps=\"video/x-raw, format=I420, width=32, height=8, framerate=25/1\" ! rawdatapipe name=p")
@@ -239,7 +239,7 @@ import Testing
         #expect(seen.all == [16, 16])
     }
 
-    @Test("GR-8 who listens to an appsrc's properties may look nodes up while it is looked up itself")
+    @Test("GR-8 a listener of an appsrc's properties may look up nodes during the appsrc's own lookup")
     func lookedUpFromNotify() throws {
         let graph = try Graph("appsrc name=s ! fakesink")
         let found = Log<Bool>()

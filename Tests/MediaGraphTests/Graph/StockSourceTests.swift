@@ -7,13 +7,13 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphElements
 
-/// A stock `appsrc` that is looked up as a source.
+/// Tests a stock `appsrc` that is looked up as a video source.
 @Suite struct StockSourceTests {
     private static let frame = FrameDescription(width: 16, height: 4, framesPerSecond: Fraction(25, 1))
 
     private static func bytes(_ seed: Int) -> [UInt8] { patternedFrame(width: 16, height: 4, seed: seed) }
 
-    /// Sends so many frames from `startSend` on, on a thread of its own, and then the end.
+    /// A source that sends `count` frames from `startSend` on, on its own thread, and then ends.
     private static func pump(_ count: Int) -> RecordingSource {
         RecordingSource(onStart: { sender in
             NativeThread("pump") {
@@ -23,7 +23,7 @@ import Testing
         })
     }
 
-    @Test("GR-8 an appsrc's source is called in order, each once a cycle, and its frames come out byte for byte")
+    @Test("GR-8 an appsrc's source gets each call once a cycle, and its frames arrive byte for byte")
     func lifecycle() async throws {
         let graph = try Graph("appsrc name=s ! rawdatapipe name=p")
         let source = Self.pump(20)
@@ -46,11 +46,11 @@ import Testing
         #expect(statuses == [true, false])
     }
 
-    @Test("GR-8 before PLAYING an appsrc's frames come at zero, whatever its clock shows")
+    @Test("GR-8 before PLAYING an appsrc's frames have time zero, whatever its clock shows")
     func timeBeforePlaying() throws {
         let element = try #require(Element(factory: "appsrc"))
         let owner = WeakElement(ElementInstance(element.raw))
-        // It gives the element a clock at once, and PLAYING later.
+        // The harness gives the element a clock at once, but starts it later.
         let harness = Harness(element, sink: nil, source: "src")
         harness.setTime(.seconds(5))
         let gate = VideoGate(owner: owner, marks: FrameMarks(), startsEarly: true)
@@ -59,7 +59,7 @@ import Testing
         #expect(gate.runningTime == .seconds(5))
     }
 
-    @Test("GR-8 a frame before startSend and after stopSend is refused, counted, and never reaches the graph")
+    @Test("GR-8 frames before startSend and after stopSend are refused, counted and never delivered")
     func gate() async throws {
         let refusals = Log<MediaGraphError.Code>()
         let trying: @Sendable (VideoSender) -> Void = { sender in
@@ -70,7 +70,7 @@ import Testing
         let source = RecordingSource(
             onInitialize: trying,
             onStart: { sender in
-                // From inside it is accepted.
+                // A frame is accepted inside `startSend`.
                 try sendNow(sender, Self.bytes(0), Self.frame)
                 sender.endOfStream()
             })
@@ -86,7 +86,7 @@ import Testing
         #expect(node.statistics.frames == 1 && node.statistics.refused == 2)
     }
 
-    @Test("GR-8 a graph whose appsrc is live and sends nothing reaches PLAYING, and stops")
+    @Test("GR-8 a graph with a live appsrc that sends nothing reaches PLAYING and stops")
     func silent() async throws {
         let graph = try Graph("appsrc name=s is-live=true ! appsink name=p")
         let source = RecordingSource()
@@ -97,7 +97,7 @@ import Testing
         #expect(source.calls.all == ["initialize", "startSend", "stopSend", "uninitialize"])
     }
 
-    @Test("GR-8 capabilities are those that the description's caps take, which must be fixed")
+    @Test("GR-8 a source's capabilities follow the description's caps, which must be fixed")
     func capabilities() async throws {
         let sizes = [(160, 90), (320, 180), (640, 360)].map {
             VideoCapability(width: $0, height: $1, framesPerSecond: Fraction(30, 1))
@@ -116,7 +116,7 @@ import Testing
         #expect("\(error!)".contains("must be fixed"), "\(error!)")
     }
 
-    @Test("GR-8 frames that the description's caps rule out end the graph with both sides named")
+    @Test("GR-8 frames that the description's caps exclude are an error with both sides")
     func wrongCaps() async throws {
         let graph = try Graph(
             "appsrc name=s caps=\"video/x-raw, format=I420, width=32, height=4, framerate=25/1\" ! appsink")
@@ -125,7 +125,7 @@ import Testing
         #expect("\(error!)".contains("the source sends video/x-raw") && "\(error!)".contains("32"), "\(error!)")
     }
 
-    @Test("GR-8 memory that is handed over reaches the consumer without a copy")
+    @Test("GR-8 memory that a source hands over reaches the consumer without a copy")
     func zeroCopy() async throws {
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 96, alignment: 16)
         memory.initializeMemory(as: UInt8.self, repeating: 7)
@@ -138,20 +138,20 @@ import Testing
         })
         try graph.videoSource("s").attach(source)
         try graph.rawDataPipe("p").receive { frame in
-            let place = try frame.plane(.y).bytes.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
-            seen.add(place)
+            let received = try frame.plane(.y).bytes.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
+            seen.add(received)
         }
         try await graph.run()
         #expect(seen.all == [address])
     }
 
-    @Test("GR-8 back-pressure is what the appsrc's properties say, with counters")
+    @Test("GR-8 an appsrc's properties control back-pressure, and drops are counted")
     func backPressure() async throws {
         let graph = try Graph(
             "appsrc name=s is-live=true leaky-type=upstream max-buffers=3 ! fakesink")
         let results = Log<Bool>()
         let source = RecordingSource(onStart: { sender in
-            // Nobody waits inside: three find room, and the new ones are lost.
+            // Sending doesn't block inside `startSend`: three frames fit, and newer ones are dropped.
             for seed in 0..<5 {
                 try sendNow(sender, Self.bytes(seed), Self.frame)
                 results.add(true)
@@ -165,12 +165,12 @@ import Testing
         #expect(waitUntil { !hold.seen.all.isEmpty })
         hold.release()
         await graph.finish()
-        // One more may have left before the rest was sent.
+        // The first frame may have left before the others were sent.
         #expect((1...2).contains(node.statistics.dropped), "\(node.statistics)")
         #expect(node.statistics.frames == 5)
     }
 
-    @Test("GR-8 a graph that is asked to finish ends behind the frames that an appsrc has been sent")
+    @Test("GR-8 a graph that is asked to finish ends after the frames that an appsrc was sent")
     func finish() async throws {
         let graph = try Graph("( appsrc name=s ) ! rawdatapipe name=p  videotestsrc is-live=true ! fakesink")
         let source = RecordingSource(onStart: { sender in
@@ -181,13 +181,13 @@ import Testing
         try graph.rawDataPipe("p").receive { frames.add($0.packedBytes) }
         try await graph.start()
         guard case .endOfStream = await graph.finish() else {
-            Issue.record("it was stopped")
+            Issue.record("the graph was stopped")
             return
         }
         #expect(frames.all == [Self.bytes(0), Self.bytes(1)])
     }
 
-    @Test("GR-8 a source that can't start ends the graph with its own error, and is uninitialised")
+    @Test("GR-8 a source that can't start ends the graph with its error, and is uninitialized")
     func failingStart() async throws {
         struct Broken: Error {}
         for fails in ["initialize", "startSend"] {
@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test("GR-8 a second source is a typed error; detached, another may come; looked up too late is refused")
+    @Test("GR-8 attaching a second source, detaching it too late and a late lookup are typed errors")
     func typedErrors() async throws {
         let graph = try Graph("appsrc name=s is-live=true ! appsink  appsrc name=t is-live=true ! appsink")
         let node = try graph.videoSource("s")
@@ -222,7 +222,7 @@ import Testing
     }
 
     @Test(
-        "GR-8 a flush sent to a waiting source returns at once, and no frame is lost behind it",
+        "GR-8 a flush of a waiting source returns at once, and no later frame is lost",
         .timeLimit(.minutes(10)), arguments: ["appsrc is-live=true", "appsrc", "videosource"])
     func flush(factory: String) async throws {
         let graph = try Graph("\(factory) name=s ! rawdatapipe name=p sync=false")
@@ -242,7 +242,7 @@ import Testing
     }
 
     @Test(
-        "VS-1 a source can't be taken away while it is initialised: it is called to the end of its cycle",
+        "VS-1 a source can't be detached during `initialize`, and completes its cycle of calls",
         arguments: ["videosource", "appsrc is-live=true"])
     func detachedInside(factory: String) async throws {
         let graph = try Graph("\(factory) name=s ! fakesink")

@@ -5,12 +5,12 @@ import Testing
 
 @testable import MediaGraph
 
-/// Data that comes to nothing while the graph runs on.
+/// Tests the reports of data that is lost while the graph runs on.
 @Suite struct StreamLossTests {
     private let folder: TemporaryFolder
     init() throws { folder = try TemporaryFolder() }
 
-    /// Runs to its end; asked before the stop.
+    /// Runs a graph to its end and returns the losses that it reports before it is stopped.
     private func losses(_ text: String, frames: UInt64? = nil) async throws -> [StreamLoss] {
         let graph = try Graph(text)
         if let frames { try graph.endAfter(frames: frames) }
@@ -21,19 +21,19 @@ import Testing
         return losses
     }
 
-    /// JPEG pictures in an AVI, 30 a second.
-    private func movie(pictures: Int) async throws -> String {
+    /// Writes JPEG frames to an AVI file, 30 a second. Returns the file's path.
+    private func movie(frames: Int) async throws -> String {
         let path = folder.file("movie.avi")
         try await Graph(
             """
-            videotestsrc num-buffers=\(pictures) ! video/x-raw,width=64,height=48,framerate=30/1 ! jpegenc \
+            videotestsrc num-buffers=\(frames) ! video/x-raw,width=64,height=48,framerate=30/1 ! jpegenc \
             ! avimux ! filesink location=\(path)
             """
         ).run()
         return path
     }
 
-    @Test("GR-13 a picture that can't be decoded is counted, and the others are shown")
+    @Test("GR-13 an image file that can't be decoded is counted, and the others are shown")
     func undecodable() async throws {
         let pictures = folder.file("p%d.jpg")
         try await Graph("videotestsrc num-buffers=5 ! jpegenc ! multifilesink location=\(pictures)").run()
@@ -45,11 +45,11 @@ import Testing
         #expect(found.first?.description == "d could not decode 1 of 5 pictures")
     }
 
-    @Test("GR-13 a picture of a film that can't be decoded is counted too, of which the decoder tells as of a late one")
+    @Test("GR-13 a frame that can't be decoded is counted, though its decoder treats it like a late one")
     func undecodableInFile() async throws {
-        let path = try await movie(pictures: 30)
+        let path = try await movie(frames: 30)
         var bytes = try Data(contentsOf: URL(filePath: path))
-        // The eleventh picture, behind the mark that each begins with.
+        // The eleventh frame, after the marker that each frame starts with.
         var begin = bytes.startIndex
         for _ in 0...10 {
             begin = try #require(bytes.range(of: Data([0xFF, 0xD8, 0xFF, 0xE0]), in: begin + 1..<bytes.endIndex))
@@ -61,14 +61,14 @@ import Testing
         #expect(found == [.undecodablePictures(decoder: "d", count: 1, of: 30)])
     }
 
-    @Test("GR-13 a picture that is read in pieces is one picture")
+    @Test("GR-13 an image that is read in several buffers counts as one frame")
     func pieces() async throws {
         let picture = folder.file("a.png")
         try await Graph("videotestsrc num-buffers=1 ! pngenc ! filesink location=\(picture)").run()
         #expect(try await losses("filesrc location=\(picture) blocksize=100 ! pngdec ! fakesink") == [])
     }
 
-    @Test("GR-13 an input that ends before the duration that it declares is reported, a whole one isn't")
+    @Test("GR-13 an input that ends before its declared duration is reported, and a complete one isn't")
     func truncated() async throws {
         let whole = folder.file("whole.mov")
         let cut = folder.file("cut.mov")
@@ -104,7 +104,7 @@ import Testing
         let whole = try Data(contentsOf: URL(filePath: path))
         for (data, limit, count) in [
             (whole, "", 0), (whole.prefix(whole.count * 2 / 3), "", 1),
-            // What its user asked for isn't a loss.
+            // A limit that the user has set isn't a loss.
             (whole, "num-buffers=4", 0),
         ] {
             let pipe = Pipe()
@@ -117,13 +117,13 @@ import Testing
             #expect(
                 try await losses("fdsrc \(limit) fd=\(reader.fileDescriptor) ! matroskademux ! fakesink").count == count
             )
-            // The writer would be killed by SIGPIPE otherwise.
+            // Reads the rest; otherwise the writer would be killed by SIGPIPE.
             _ = try reader.readToEnd()
             try reader.close()
         }
     }
 
-    @Test("GR-13 a film with sound is reported wherever it is cut", arguments: [51, 60, 66, 80, 90])
+    @Test("GR-13 a truncated film with audio is reported wherever it is cut off", arguments: [51, 60, 66, 80, 90])
     func truncatedAnywhere(percent: Int) async throws {
         let (whole, cut) = (folder.file("whole.mp4"), folder.file("cut.mp4"))
         try await Graph(
@@ -143,13 +143,13 @@ import Testing
     }
 
     @Test(
-        "GR-13 an input isn't called truncated where an element wants no more of it",
+        "GR-13 an input isn't reported as truncated if an element wants no more data",
         arguments: [
             "qtdemux ! fakesink num-buffers=10", "qtdemux ! identity eos-after=10 ! fakesink",
             "decodebin ! queue ! fakesink num-buffers=10",
         ])
     func wantsNoMore(rest: String) async throws {
-        // Its index is at the end, and read first.
+        // The file's index is at its end and is read first.
         let movie = folder.file("movie.mov")
         try await Graph(
             """
@@ -161,18 +161,18 @@ import Testing
     }
 
     @Test(
-        "GR-13 a whole file isn't called truncated",
+        "GR-13 a complete file isn't reported as truncated",
         arguments: [
             ("theoraenc", "vorbisenc", "oggmux"), ("vp8enc", "vorbisenc", "matroskamux"),
             ("jpegenc", "identity", "avimux"),
         ])
-    func whole(pictures: String, sound: String, muxer: String) async throws {
+    func complete(videoEncoder: String, audioEncoder: String, muxer: String) async throws {
         let path = folder.file("whole")
         try await Graph(
             """
             \(muxer) name=m ! filesink location=\(path)
-            videotestsrc num-buffers=60 ! video/x-raw,width=64,height=48,framerate=30/1,format=I420 ! \(pictures) ! queue ! m.
-            audiotestsrc num-buffers=100 samplesperbuffer=960 ! audio/x-raw,rate=48000,channels=2 ! audioconvert ! \(sound)
+            videotestsrc num-buffers=60 ! video/x-raw,width=64,height=48,framerate=30/1,format=I420 ! \(videoEncoder) ! queue ! m.
+            audiotestsrc num-buffers=100 samplesperbuffer=960 ! audio/x-raw,rate=48000,channels=2 ! audioconvert ! \(audioEncoder)
             ! queue ! m.
             """
         ).run()
@@ -180,15 +180,15 @@ import Testing
         #expect(try await losses("filesrc location=\(path) ! decodebin ! fakesink") == [])
     }
 
-    @Test("GR-13 pictures that a late sink has left out, or that a range has, aren't called undecodable")
-    func leftOut() async throws {
-        let movie = try await movie(pictures: 60)
+    @Test("GR-13 frames that QoS or a range skips aren't reported as undecodable")
+    func skipped() async throws {
+        let movie = try await movie(frames: 60)
         let play = "filesrc location=\(movie) ! avidemux ! jpegdec name=d"
         let late = try Graph("\(play) ! identity name=i sleep-time=60000 ! fakesink name=s sync=true qos=true")
         try await late.start()
         _ = try await late.waitUntilEnd()
         let shown = late.progress.first { $0.name == "s" }?.counts.frames ?? 60
-        #expect(shown < 60, "QoS has left nothing out")
+        #expect(shown < 60, "QoS has skipped no frame")
         #expect(late.streamLosses == [])
         await late.stop()
         let part = try Graph("\(play) ! fakesink")
@@ -208,7 +208,7 @@ import Testing
     }
 
     @Test(
-        "GR-13 silence is what each sample format calls silence",
+        "GR-13 silence is recognized in each sample format",
         arguments: ["S16LE", "U8", "S24LE", "S24_32BE", "F32LE", "F64BE", "U16LE"])
     func silence(format: String) async throws {
         for (wave, isSilent) in [("silence", true), ("sine", false)] {
@@ -221,7 +221,7 @@ import Testing
         }
     }
 
-    @Test("GR-13 an error about the type of an input names the input")
+    @Test("GR-13 an error about an input's type names the input")
     func inputNamed() async throws {
         let notes = folder.file("notes.txt")
         try Data("hello there, this is a text\n".utf8).write(to: URL(filePath: notes))
@@ -248,7 +248,7 @@ import Testing
     }
 
     @Test("RP-13 GR-13 a dropped orientation is reported with the element that dropped it")
-    func sideways() async throws {
+    func droppedOrientation() async throws {
         let source =
             "videotestsrc num-buffers=3 ! video/x-raw,width=64,height=48 ! taginject tags=image-orientation=rotate-90"
         let movie = folder.file("movie.mp4")
@@ -262,19 +262,19 @@ import Testing
         #expect(
             try await losses(
                 "\(source) ! videoflip video-direction=auto ! jpegenc ! avimux ! filesink location=\(movie)") == [])
-        // By hand.
+        // The frames are turned by a fixed videoflip.
         let turned = "\(source) ! videoflip video-direction=90r ! x264enc ! mp4mux ! filesink location=\(movie)"
         #expect(try await losses(turned) == [])
-        // Keeps it.
+        // JPEG files in JIF keep the orientation.
         #expect(try await losses("\(source) ! jpegenc ! jifmux ! filesink location=\(folder.file("a.jpg"))") == [])
-        // Pictures that were encoded elsewhere.
+        // Frames that another program encoded.
         let found = try await losses(
-            "filesrc location=\(try await self.movie(pictures: 3)) ! avidemux ! taginject tags=image-orientation=rotate-90 "
+            "filesrc location=\(try await self.movie(frames: 3)) ! avidemux ! taginject tags=image-orientation=rotate-90 "
                 + "! matroskamux name=m ! filesink location=\(movie)")
         #expect(found == [.lostOrientation(writer: "m", rotated)])
     }
 
-    @Test("GR-13 audio of a decoding bin that a new file lacks is reported")
+    @Test("GR-13 a decoding bin's audio that isn't in the new file is reported")
     func unusedAudio() async throws {
         let (both, copy) = (folder.file("both.mkv"), folder.file("copy.mkv"))
         try await Graph(
@@ -283,15 +283,15 @@ import Testing
             audiotestsrc num-buffers=5 ! opusenc ! queue ! m.
             """
         ).run()
-        let pictures = "videoconvert ! vp8enc ! matroskamux name=m ! filesink location=\(copy)"
+        let video = "videoconvert ! vp8enc ! matroskamux name=m ! filesink location=\(copy)"
         for decoder in ["filesrc location=\(both) ! decodebin name=d", "uridecodebin name=d uri=file://\(both)"] {
-            #expect(try await losses("\(decoder) ! \(pictures)") == [.unusedAudio(source: "d", muxer: "m")])
-            // It is linked on purpose, muxed, or nothing else is wanted.
-            #expect(try await losses("\(decoder) ! \(pictures) d. ! fakesink") == [])
-            #expect(try await losses("\(decoder) ! \(pictures) d. ! audioconvert ! opusenc ! m.") == [])
+            #expect(try await losses("\(decoder) ! \(video)") == [.unusedAudio(source: "d", muxer: "m")])
+            // The audio is linked explicitly, or muxed, or the file isn't a copy with other streams.
+            #expect(try await losses("\(decoder) ! \(video) d. ! fakesink") == [])
+            #expect(try await losses("\(decoder) ! \(video) d. ! audioconvert ! opusenc ! m.") == [])
             #expect(try await losses("\(decoder) ! videoconvert ! fakesink") == [])
-            let sound = "d. ! audioconvert ! opusenc ! matroskamux ! filesink location=\(copy)"
-            #expect(try await losses("\(decoder) \(sound)") == [])
+            let audio = "d. ! audioconvert ! opusenc ! matroskamux ! filesink location=\(copy)"
+            #expect(try await losses("\(decoder) \(audio)") == [])
         }
     }
 }

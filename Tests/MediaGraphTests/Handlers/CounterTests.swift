@@ -10,7 +10,7 @@ import Testing
         }
     }
 
-    @Test("RP-5 the counter's numbers come through the pipe, the first first and each once", arguments: cases)
+    @Test("RP-5 the counter's frames all come through a pipe, in order and once each", arguments: cases)
     func numbers(_ format: VideoFormat, _ width: Int, _ height: Int) async throws {
         let graph = try Graph(
             """
@@ -20,11 +20,11 @@ import Testing
         let numbers = Log<UInt32>()
         try graph.rawDataPipe("p").receive { numbers.add(try FrameNumber.read($0)) }
         try await graph.run()
-        // A frame two pixels wide carries two bits.
+        // A frame that is two pixels wide holds two bits.
         #expect(numbers.all == (0..<20).map { width == 2 ? $0 & 3 : $0 })
     }
 
-    @Test("frames are stamped by their number at 30000/1001 without rounding that adds up")
+    @Test("timestamps at 30000/1001 are computed from the frame's number, without accumulating errors")
     func timestamps() async throws {
         let graph = try Graph(
             """

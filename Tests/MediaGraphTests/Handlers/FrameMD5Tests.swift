@@ -11,7 +11,7 @@ import Testing
         let height: Int
         var testDescription: String { "\(format.gstreamerName) \(width)×\(height)" }
 
-        /// Packed planes as rawvideoparse is told of them: its own default has padding.
+        /// The packed planes as properties of rawvideoparse, whose default layout has padding.
         var layout: String {
             var offset = 0
             let planes = format.planes.map { plane in
@@ -33,13 +33,13 @@ import Testing
         (VideoFormat.i420, "yuv420p"), (.nv12, "nv12"), (.nv21, "nv21"), (.i422, "yuv422p"), (.bgra, "bgra"),
         (.rgba, "rgba"), (.argb, "argb"), (.abgr, "abgr"), (.rgb24, "rgb24"), (.bgr24, "bgr24"), (.a420, "yuva420p"),
     ].flatMap { format in
-        // Tiny, odd, even; at the last two GStreamer's layout and the packed one differ most.
+        // A tiny, an odd and an even size. At the last two, GStreamer's layout and the packed one differ most.
         [(2, 2), (3, 3), (426, 240), (101, 77)].map { size in
             Raw(format: format.0, ffmpeg: format.1, width: size.0, height: size.1)
         }
     }
 
-    @Test("RP-6 framemd5 of each of the eleven formats is FFmpeg's, byte for byte", arguments: raws)
+    @Test("RP-6 framemd5 writes the same bytes as FFmpeg for each of the eleven formats", arguments: raws)
     func equalsFFmpeg(_ raw: Raw) async throws {
         let folder = try TemporaryFolder()
         let picture = [
@@ -64,7 +64,7 @@ import Testing
         #expect(actual == (try folder.readText("expected")))
     }
 
-    @Test("framemd5 counts nanoseconds where the rate is variable")
+    @Test("framemd5 uses nanoseconds if the frame rate is variable")
     func variableRate() async throws {
         let folder = try TemporaryFolder()
         let frames = [[1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1]].map {
@@ -98,8 +98,8 @@ import Testing
                 """)
         #expect(
             problem == """
-                p (rawdatapipe): option location of framemd5: expected a file that can be written, got \
-                /nonexistent/out (No such file or directory)
+                p (rawdatapipe): option location of framemd5: can't write /nonexistent/out: \
+                No such file or directory
                 """)
     }
 }

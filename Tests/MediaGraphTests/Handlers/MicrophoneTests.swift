@@ -7,9 +7,9 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphCore
 
-/// The handlers that a virtual microphone can be given by name.
+/// Tests the handlers that a virtual microphone can have by name.
 @Suite struct MicrophoneTests {
-    /// What a description with a handler by name gives until its end.
+    /// Returns the audio of a virtual microphone with a handler by name, until its end.
     private func record(
         _ handler: String, _ options: String, _ settings: [String: String] = [:], sinkCaps: String? = nil
     ) throws -> [MicHarness.Piece] {
@@ -19,7 +19,7 @@ import Testing
         ).pullToEnd()
     }
 
-    @Test("VM-1 tone gives the sine that it is told to, of just this length, at each rate")
+    @Test("VM-1 the tone handler generates the exact sine and length at each sample rate")
     func tone() throws {
         for rate in AudioSender.sampleRates {
             let pieces = try record("tone", "frequency=997,volume=0.25,rate=\(rate),seconds=0.4")
@@ -28,7 +28,9 @@ import Testing
         }
     }
 
-    @Test("VM-1 tone's other waves, and two channels", arguments: ["square", "saw", "triangle"])
+    @Test(
+        "VM-1 the tone handler generates square, saw and triangle waves in two channels",
+        arguments: ["square", "saw", "triangle"])
     func waves(wave: String) throws {
         let pieces = try record(
             "tone", "frequency=480,volume=1,wave=\(wave),channels=2,seconds=0.1", ["stereo": "true"])
@@ -44,7 +46,7 @@ import Testing
     }
 
     @Test(
-        "VM-2 options that can't be are refused before anything starts",
+        "VM-2 invalid options are refused before anything starts",
         arguments: [
             ("tone", "rate=12345", "option rate of tone"), ("tone", "frequency=96000", "option frequency of tone"),
             ("tone", "wave=noise", "option wave of tone"), ("tone", "volume=2", "option volume of tone"),
@@ -58,7 +60,7 @@ import Testing
         #expect(error?.code == .invalidParameter && error?.detail.subject == subject)
     }
 
-    @Test("VM-2 raw plays a file's samples as they are; a cut sample is left out, and said")
+    @Test("VM-2 the raw handler plays a file's samples unchanged and omits an incomplete one")
     func raw() throws {
         let folder = try TemporaryFolder()
         let samples = Sine(440, rate: 16000).samples(0, 12345)
@@ -69,7 +71,7 @@ import Testing
         #expect(pieces.samples == samples && pieces.isContinuous(rate: 16000))
     }
 
-    @Test("VM-2 wav plays what wavenc wrote, to the sample, mono and stereo")
+    @Test("VM-2 the wav handler plays wavenc's files to the sample, mono and stereo")
     func wav() async throws {
         let folder = try TemporaryFolder()
         for channels in [1, 2] {
@@ -82,12 +84,12 @@ import Testing
             let pieces = try record("wav", "location=\(path)", ["stereo": "true"])
             let expected = Sine(440, rate: 44100).samples(0, 30870).flatMap { repeatElement($0, count: channels) }
             #expect(pieces.samples == expected)
-            // Where the node takes mono only, it is mixed.
+            // A mono node gets the channels mixed.
             if channels == 2 { #expect(try record("wav", "location=\(path)").samples.count == 30870) }
         }
     }
 
-    /// A WAV file of silence: what its sizes say, and what is behind its data, may be anything.
+    /// A WAV file of silence, with any sizes in its header and any bytes after its data.
     private static func wav(
         samples: Int, bits: Int, dataSize: UInt32? = nil, riffSize: UInt32? = nil, tail: [UInt8] = []
     ) -> [UInt8] {
@@ -102,7 +104,7 @@ import Testing
             + tail
     }
 
-    /// Plays it by our handler and by stock elements; how many samples came each way, and what was said.
+    /// Plays the file with the wav handler and with stock elements. Returns the number of samples each way and the warnings.
     private func play(_ file: [UInt8]) async throws -> (samples: [Int], warnings: [String]) {
         let folder = try TemporaryFolder()
         let path = try folder.write("in.wav", file)
@@ -132,16 +134,16 @@ import Testing
     }
 
     @Test(
-        "GR-13 every sample of a WAV arrives, with an odd length and with bytes behind its data",
+        "GR-13 each sample of a WAV arrives, at odd lengths and with bytes after its data too",
         arguments: [(24001, 24, 0), (24001, 24, 1), (24001, 8, 1)] + (1...7).map { (24000, 16, $0) })
-    func bytesBehind(samples: Int, bits: Int, tail: Int) async throws {
+    func trailingBytes(samples: Int, bits: Int, tail: Int) async throws {
         let played = try await play(
             Self.wav(samples: samples, bits: bits, tail: [UInt8](repeating: 120, count: tail)))
         #expect(played.samples == [samples, samples, samples] && played.warnings == [])
     }
 
     @Test(
-        "GR-13 a WAV that was written to a pipe, whose header can't know its length, plays whole and isn't called cut off",
+        "GR-13 a WAV from a pipe, whose header has no length, plays completely without a warning",
         arguments: [
             (0x7FFF_F000, 0x7FFF_F024), (0x8000_0000, 0x8000_0024), (0x7FFF_F024, 0x7FFF_F048),
             (0xFFFF_FFFF, 0xFFFF_FFFF), (0, 0),
@@ -151,7 +153,7 @@ import Testing
         #expect(played.samples == [24000, 24000, 24000] && played.warnings == [])
     }
 
-    @Test("GR-13 handler=raw on a WAV says that it is one, rather than play its header")
+    @Test("GR-13 the raw handler refuses a WAV file instead of playing its header")
     func rawWAV() async throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("in.wav", Self.wav(samples: 480, bits: 16))
@@ -163,7 +165,7 @@ import Testing
             ) == true)
     }
 
-    @Test("VM-2 a WAV that is cut off is played as far as it goes, with a warning; what is none at all is an error")
+    @Test("VM-2 a truncated WAV plays to its end with a warning, and a file that isn't a WAV is an error")
     func cutOff() async throws {
         let folder = try TemporaryFolder()
         let whole = folder.file("whole.wav")
@@ -186,7 +188,9 @@ import Testing
             await reading.value
             if length > 45 {
                 #expect(outcome != nil && warnings.all.count == 1, "\(length)")
-                #expect(warnings.all.first?.hasSuffix("is cut off: it is played as far as it goes") == true)
+                #expect(
+                    warnings.all.first?.hasSuffix("is shorter than its header says: it is played up to its end") == true
+                )
             } else {
                 #expect(outcome == nil || !warnings.all.isEmpty, "\(length): neither error nor warning")
             }
@@ -196,10 +200,10 @@ import Testing
         let graph = try Graph(
             "virtualmic name=mic handler=wav options=\"location=\(folder.file("text.wav"))\" ! fakesink")
         let error = await #expect(throws: GraphError.self) { try await graph.run() }
-        #expect("\(try #require(error))".contains("text.wav: expected a WAV file that can be played"))
+        #expect("\(try #require(error))".contains("text.wav: can't be played as a WAV file: "))
     }
 
-    @Test("VM-2 a file without a single sample is an error, of a WAV and raw, rather than an output that can't be read")
+    @Test("VM-2 a WAV or raw file without a sample is an error")
     func noSamples() async throws {
         let folder = try TemporaryFolder()
         let header = "RIFF\u{24}\0\0\0WAVEfmt \u{10}\0\0\0\u{1}\0\u{1}\0\0}\0\0\0\0\0\0\u{2}\0\u{10}\0data\0\0\0\0"
@@ -209,13 +213,12 @@ import Testing
             let graph = try Graph(
                 "virtualmic name=mic pace=fast handler=\(handler) options=location=\(path) ! fakesink")
             let error = await #expect(throws: GraphError.self) { try await graph.run() }
-            #expect(
-                "\(try #require(error))".contains("got an end before the first sample"), "\(String(describing: error))")
+            #expect("\(try #require(error))".contains("contains no sound"), "\(String(describing: error))")
         }
     }
 
     @Test(
-        "VM-2 a WAV of A-law or mu-law is played; three channels that don't say which is where are an error that says so"
+        "VM-2 an A-law or mu-law WAV is played, and three channels without positions are an error"
     )
     func oddFiles() async throws {
         let folder = try TemporaryFolder()
@@ -236,7 +239,7 @@ import Testing
         #expect("\(try #require(error))".contains("3 channels without positions"))
     }
 
-    /// With the plain header, which has no room for a channel mask.
+    /// A WAV file with the plain header, which has no room for a channel mask.
     private static func wav(channels: Int, samples: [Int16]) -> [UInt8] {
         func bytes<T: FixedWidthInteger>(_ value: T) -> [UInt8] {
             withUnsafeBytes(of: value.littleEndian) { Array($0) }

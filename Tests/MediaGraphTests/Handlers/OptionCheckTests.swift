@@ -7,9 +7,9 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphElements
 
-/// What a check says of handlers and their options, without making one.
+/// Tests the problems found in handlers' options without creating a handler.
 @Suite struct OptionCheckTests {
-    @Test("GR-5 a value that the handler refuses is an error at its option, with what would be right")
+    @Test("GR-5 an option value that the handler refuses is an error at the option, with valid values")
     func value() throws {
         #expect(
             try report(on: #"videotestsrc ! preprocessor handler=pixelate options="x=0.5, block=1" ! fakesink"#) == #"""
@@ -25,7 +25,7 @@ import Testing
                 """#)
     }
 
-    @Test("GR-5 every wrong option is told in one pass, each at its place")
+    @Test("GR-5 each wrong option is reported in one pass, with its position")
     func several() throws {
         let text = #"videotestsrc ! preprocessor handler=pixelate options="block=1,x=7,blok=2,width=-1" ! fakesink"#
         let found = try Graph.diagnose(Description(text))
@@ -33,7 +33,8 @@ import Testing
             found.map { "\($0.range.column) \($0.message.prefix(12))" } == [
                 "55 option block", "63 option x of ", "67 preprocessor", "74 option width",
             ])
-        // Neither the missing name nor what belongs together is told when it may only be misspelt or wrong.
+        // A missing name isn't reported if it may be the misspelt one, nor options that belong together if one is
+        // wrong.
         let misspelt = try Graph.diagnose("videotestsrc ! rawdatapipe handler=snapshot options=locaton=a.png,every=0")
         #expect(misspelt.map(\.severity) == [.error, .error])
         let missing = try Graph.diagnose("videotestsrc ! rawdatapipe handler=snapshot options=every=0")
@@ -41,7 +42,7 @@ import Testing
         #expect(missing.contains { $0.message.contains("needs the option \"location\"") })
     }
 
-    @Test("GR-5 an option that must be given is an error, with or without other options")
+    @Test("GR-5 a missing required option is an error, with or without other options")
     func required() throws {
         #expect(
             try report(on: "videotestsrc ! rawdatapipe handler=y4m") == #"""
@@ -60,7 +61,7 @@ import Testing
                 "a.pipeline:1:37: error: options are set, but no handler"))
     }
 
-    @Test("GR-5 an option in a variable is refused where the variable stands")
+    @Test("GR-5 a wrong option in a variable is reported at the variable")
     func variable() throws {
         let found = try report(
             on: #"videotestsrc ! preprocessor handler=pixelate options="${A:-block=999}" ! fakesink"#)
@@ -69,27 +70,27 @@ import Testing
             "\(found)")
     }
 
-    @Test("GR-5 a node without a handler is a warning with its place; a pre-processor with a name isn't")
+    @Test("GR-5 a node without a handler is a warning, but not a pre-processor with a name")
     func withoutHandler() throws {
         let found = try Graph.diagnose("videosource ! preprocessor ! rawdatapipe")
         #expect(found.map(\.severity) == [.warning, .warning, .warning])
         #expect(found.map(\.range.column) == [1, 15, 30])
-        // A program finds it by its name.
+        // A program can look the pre-processor up by its name.
         #expect(try Graph.diagnose("videosource ! preprocessor name=p ! rawdatapipe").map(\.range.column) == [1, 37])
         #expect(try Graph.diagnose("videotestsrc ! rawdatapipe handler=count").isEmpty)
-        // Somebody has the mix.
+        // The mix goes to another element.
         #expect(try Graph.diagnose("audiotestsrc ! virtualspeaker").map(\.severity) == [.warning])
         #expect(try Graph.diagnose("audiotestsrc ! virtualspeaker ! fakesink").isEmpty)
     }
 
-    @Test("GR-5 checking touches no file: none is made, emptied or needed")
+    @Test("GR-5 checking creates, empties and needs no file")
     func noEffects() throws {
         let folder = try TemporaryFolder()
         let kept = try folder.write("kept.y4m", Array("kept".utf8))
         for handler in ["y4m", "framemd5", "contactsheet"] {
             for location in [kept, folder.file("new"), "/no/such/folder/x"] {
                 let text = "videotestsrc ! rawdatapipe handler=\(handler) options=\"location=\(location)\""
-                // A folder may be made before it runs.
+                // A missing folder is only a warning, because it may be created before the run.
                 let found = try Graph.diagnose(Description(text)).map(\.message)
                 #expect(found == (location.hasPrefix("/no") ? ["the folder of \"\(location)\" doesn't exist"] : []))
             }
@@ -98,9 +99,9 @@ import Testing
         #expect(folder.contents == ["kept.y4m"])
     }
 
-    @Test("GR-5 every built-in handler's check refuses what the handler refuses")
+    @Test("GR-5 the check of each built-in handler refuses the values that the handler refuses")
     func agreement() {
-        // One wrong value for each option that isn't free text.
+        // Tests a wrong value for each option that isn't free text.
         let free = ["location", "text", "image", "clock"]
         for kind in HandlerRegistry.Kind.allCases {
             for handler in HandlerRegistry.shared.handlers(kind) where handler.library == nil {
@@ -118,21 +119,21 @@ import Testing
         }
     }
 
-    @Test("GR-2 a handler's name where an element's should be is told how it is written")
+    @Test("GR-2 a handler's name instead of an element is an error with the right syntax")
     func handlerAsElement() throws {
         #expect(
             try report(on: "videotestsrc ! pixelate ! fakesink").contains(
                 "it is a handler: preprocessor handler=pixelate"))
-        // A file is written more often than played.
+        // Two handlers are called wav; writing a file is the more common one.
         #expect(try report(on: "audiotestsrc ! wav").contains("it is a handler: virtualspeaker handler=wav"))
     }
 
-    @Test("a snapshot name without a number is refused, unless there is one picture")
+    @Test("a snapshot's file name without a number is an error, unless the limit is one picture")
     func oneName() throws {
         let error = #expect(throws: MediaGraphError.self) {
             _ = try HandlerRegistry.shared.make(MGVideoConsumer.self, "snapshot", options: "location=a.png")
         }
-        #expect(error?.detail.expected.contains("no picture overwrites the one before") == true)
+        #expect(error?.detail.expected.contains("no picture overwrites the previous one") == true)
         _ = ConsumerHandle(
             try HandlerRegistry.shared.make(MGVideoConsumer.self, "snapshot", options: "location=a.png,limit=1"))
     }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct OptionsTests {
     @Test(
-        "GR-5 options are the text that was written, quoted or not",
+        "GR-5 an option has the text that was written, quoted or not",
         arguments: [
             ("a=b", "b"), ("a = b ", "b"), ("a=shot-%05d.png", "shot-%05d.png"), ("a=007", "007"), ("a=2/4", "2/4"),
             ("a=yes", "yes"), ("a=\"7\"", "7"), (#"a="one, two""#, "one, two"), (#"a="say \"hi\"""#, #"say "hi""#),
@@ -16,19 +16,19 @@ import Testing
         #expect(try HandlerOptions(text, handler: "h").text("a") == value)
     }
 
-    @Test("GR-5 what can't be read as options is refused", arguments: ["frames", "=5", "a=\"open", "a b=c", ","])
+    @Test("GR-5 text that isn't a list of options is an error", arguments: ["frames", "=5", "a=\"open", "a b=c", ","])
     func unreadable(_ text: String) {
         let error = #expect(throws: MediaGraphError.self) { try HandlerOptions(text, handler: "h") }
         #expect(error?.description == "options of h: expected \(HandlerOptions.syntax), got \"\(text)\"")
     }
 
-    @Test("no options are no error", arguments: ["", "  "])
+    @Test("empty options are accepted", arguments: ["", "  "])
     func none(_ text: String) throws {
         #expect(try HandlerOptions(text, handler: "h").text("a") == nil)
     }
 
     @Test(
-        "GR-5 unknown keys and bad values are refused, and the error says what would be right",
+        "GR-5 unknown keys and bad values are errors with the valid ones",
         arguments: [
             (
                 "framse=10", "options of counter: expected only fps, frames, height, width, got framse"
@@ -45,9 +45,9 @@ import Testing
         #expect(error?.description == message)
     }
 
-    @Test("GR-5 a built-in handler reads just the options that it documents")
+    @Test("GR-5 a built-in handler reads exactly the options that it documents")
     func documented() {
-        // An option that nobody knows brings the list of those that were read.
+        // An unknown option causes an error that lists the options that were read.
         let needed = [
             "y4m": "location=/dev/null,", "snapshot": "location=/dev/null,limit=1,",
             "contactsheet": "location=/dev/null,",
@@ -85,10 +85,10 @@ import Testing
     }
 
     @Test(
-        "GR-5 check refuses numbers out of an option's range, also where a handler has no validate of its own",
+        "GR-5 numbers out of an option's range are refused even without the handler's own validation",
         arguments: [
             ("text=a", nil), ("text=a,rows=100,strength=1.5", nil),
-            ("", "option text of ranged: expected text=…, got nothing"),
+            ("", "option text of ranged: is missing; add text=…"),
             ("text=a,rows=0", "option rows of ranged: expected a number from 1 to 100, got \"0\""),
             ("text=a,rows=x", "option rows of ranged: expected a number from 1 to 100, got \"x\""),
             ("text=a,strength=1.6", "option strength of ranged: expected a number from 0 to 1.5, got \"1.6\""),

@@ -6,12 +6,12 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphHandlers
 
-/// Handlers for people: background, blur, despill, and the watermark's clock.
+/// Tests the handlers for video of people: background, blur, despill, and the watermark's clock.
 @Suite(.timeLimit(.minutes(10))) struct PeopleTests {
     // MARK: background
 
     @Test(
-        "background puts its colour where alpha is 0, leaves what is opaque, and mixes between",
+        "background shows its colour where alpha is 0, keeps opaque pixels, and mixes in between",
         arguments: [
             VideoFormat.bgra, .rgba, .argb, .abgr,
         ])
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("background fills A420 with the colour as its range and matrix have it, and makes it opaque")
+    @Test("background fills A420 with its colour in the frame's range and matrix, and makes it opaque")
     func planar() throws {
         for (range, white) in [(Colorimetry.Range.limited, UInt8(235)), (.full, 255)] {
             var frame = TestFrame(.init(.a420, range: range), width: 16, height: 8, filledWith: 90)
@@ -48,10 +48,10 @@ import Testing
         }
     }
 
-    @Test("a picture covers the frame with its middle, its aspect kept")
+    @Test("a background picture fills the frame with its centre and keeps its aspect ratio")
     func picture() throws {
         let folder = try TemporaryFolder()
-        // Three stripes of 40, each as wide as high: the frame has the aspect of the middle one.
+        // Three stripes of 40×40 pixels. The frame has the aspect ratio of the middle one.
         try FFmpeg.run(
             "-f", "lavfi", "-i", "color=red:size=40x40", "-f", "lavfi", "-i", "color=lime:size=40x40", "-f", "lavfi",
             "-i",
@@ -67,7 +67,8 @@ import Testing
     }
 
     @Test(
-        "background and blur take interlaced frames, and any rate", arguments: ["interleaved", "mixed", "progressive"])
+        "background and blur take interlaced frames and any frame rate",
+        arguments: ["interleaved", "mixed", "progressive"])
     func interlaced(_ mode: String) async throws {
         let graph = try Graph(
             """
@@ -82,7 +83,7 @@ import Testing
         #expect(collector.frames.first?.plane(.y)?.allSatisfy { $0 >= 234 } == true)
     }
 
-    @Test("the frame blurred behind itself: what is opaque stays, what is transparent loses its detail")
+    @Test("background with blur keeps opaque pixels and removes the detail behind transparent ones")
     func blurredBackground() throws {
         for format in [VideoFormat.a420, .bgra] {
             var frame = TestFrame.noise(.init(format), width: 64, height: 64)
@@ -108,7 +109,7 @@ import Testing
         }
     }
 
-    @Test("a picture that can't be read is told with its file and what is wrong with it")
+    @Test("a picture that can't be read is an error with its path and the reason")
     func unreadable() throws {
         let folder = try TemporaryFolder()
         let whole = folder.file("whole.png")
@@ -121,17 +122,17 @@ import Testing
             let error = #expect(throws: MediaGraphError.self) {
                 try ProcessorHarness<Background>(options: "image=\(file)")
             }
-            #expect("\(error!)".hasSuffix("got \(file) (no whole PNG picture)"), "\(error!)")
+            #expect("\(error!)".hasSuffix("can't read \(file): not a complete PNG picture"), "\(error!)")
         }
         _ = try ProcessorHarness<Background>(options: "image=\(whole)")
         let error = #expect(throws: MediaGraphError.self) {
             try ProcessorHarness<Background>(options: "image=\(folder.path)")
         }
-        #expect("\(error!)".hasSuffix("got \(folder.path) (a directory)"), "\(error!)")
+        #expect("\(error!)".hasSuffix("can't read \(folder.path): it is a directory"), "\(error!)")
     }
 
     @Test(
-        "background refuses what can't be, and formats without alpha",
+        "background refuses invalid options and formats without alpha",
         arguments: [
             (
                 "color=green",
@@ -140,10 +141,7 @@ import Testing
             ("color=000000,blur=3", "options of background: expected one of color, image and blur, got color and blur"),
             (
                 "image=/nonexistent.png",
-                """
-                option image of background: expected a file that can be read, got /nonexistent.png (No such file or \
-                directory)
-                """
+                "option image of background: can't read /nonexistent.png: No such file or directory"
             ),
             ("blur=257", "option blur of background: expected a whole number from 1 to 256, got \"257\""),
         ])
@@ -159,7 +157,7 @@ import Testing
     // MARK: blur
 
     @Test(
-        "blur leaves every byte outside its rectangle, in every format, at odd sizes too",
+        "blur changes no byte outside its rectangle, in each format and at odd sizes",
         arguments: VideoFormat.allCases)
     func rectangle(_ format: VideoFormat) throws {
         for (width, height) in [(40, 30), (41, 31)] {
@@ -189,7 +187,7 @@ import Testing
         }
     }
 
-    @Test("what is finer than the radius is gone: a chessboard turns grey, and a flat area stays as it is")
+    @Test("blur removes details finer than its radius and leaves flat areas alone")
     func detail() throws {
         var board = TestFrame(.init(.i420), width: 64, height: 64, filledWith: 128)
         for y in 0..<64 { for x in 0..<64 { board[.y, x, y] = (x / 4 + y / 4) % 2 == 0 ? 0 : 255 } }
@@ -206,12 +204,12 @@ import Testing
     // MARK: despill
 
     @Test(
-        "despill brings green down to the larger of red and blue, and touches nothing else",
+        "despill reduces green to the larger of red and blue, and changes nothing else",
         arguments: [VideoFormat.rgb24, .bgr24, .rgba, .bgra, .argb, .abgr])
     func green(_ format: VideoFormat) throws {
         let offsets = try #require(format.colorOffsets)
         let colors: [([UInt8], [UInt8], [UInt8])] = [
-            // before, after, after with strength=0.5
+            // Before, after, and after with strength=0.5.
             ([0, 255, 0], [0, 0, 0], [0, 127, 0]), ([100, 200, 50], [100, 100, 50], [100, 150, 50]),
             ([50, 200, 120], [50, 120, 120], [50, 160, 120]), ([200, 150, 120], [200, 150, 120], [200, 150, 120]),
             ([255, 255, 255], [255, 255, 255], [255, 255, 255]), ([255, 255, 0], [255, 255, 0], [255, 255, 0]),
@@ -236,7 +234,7 @@ import Testing
         }
     }
 
-    @Test("despill color=blue takes blue, and strength=0 nothing")
+    @Test("despill reduces blue with color=blue, and nothing with strength=0")
     func blue() throws {
         var frame = TestFrame(.init(.rgb24), width: 1, height: 1, filledWith: 0)
         (frame[.packed, 0, 0, 0], frame[.packed, 0, 0, 1], frame[.packed, 0, 0, 2]) = (10, 30, 200)
@@ -248,7 +246,7 @@ import Testing
 
     // MARK: watermark's clock
 
-    @Test("the clock shows the time of capture, is drawn anew when it changes, and only then")
+    @Test("a watermark's clock shows the capture time and is redrawn only when it changes")
     func clock() throws {
         func drawn(_ seconds: [UInt64], _ options: String) throws -> [[UInt8]] {
             var harness = try ProcessorHarness<Watermark>(options: options)
@@ -261,7 +259,8 @@ import Testing
         let second: UInt64 = 1_700_000_000
         let clocks = try drawn([second, second, second + 1, second], "clock=%S,size=0.3,opacity=1")
         #expect(clocks[0] == clocks[1] && clocks[1] == clocks[3] && clocks[2] != clocks[0])
-        // The same as the text itself: 1 700 000 000 is 22:13:20 in UTC, and every zone has that second.
+        // The clock equals the text itself: 1 700 000 000 is 22:13:20 in UTC, and the seconds are the same in every
+        // zone.
         #expect(clocks[0] == (try drawn([0], "text=20,size=0.3,opacity=1"))[0])
         #expect(clocks[2] == (try drawn([0], "text=21,size=0.3,opacity=1"))[0])
         let both = try drawn([second], "text=on air,clock=%S,size=0.3,opacity=1")
@@ -269,7 +268,7 @@ import Testing
     }
 
     @Test(
-        "a clock beside a picture, and one that shows nothing, are refused",
+        "a watermark's clock beside a picture, or one that shows nothing, is refused",
         arguments: ["clock=%T,image=a.png", "clock="])
     func refusedClock(_ options: String) {
         #expect(throws: MediaGraphError.self) { try ProcessorHarness<Watermark>(options: options) }

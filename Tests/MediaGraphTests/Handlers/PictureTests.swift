@@ -13,13 +13,13 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// A PNG file's pixels, as FFmpeg decodes them.
+    /// The pixels of a PNG file, decoded by FFmpeg.
     private func pixels(_ name: String, _ format: String) throws -> [UInt8] {
         try FFmpeg.run("-i", folder.file(name), "-pix_fmt", format, "-f", "rawvideo", folder.file(name + ".raw"))
         return try folder.read(name + ".raw")
     }
 
-    @Test("snapshot saves every Nth frame, numbered, up to its limit")
+    @Test("snapshot saves each Nth frame with a number, up to its limit")
     func snapshots() async throws {
         let problem = try await failure(
             of: """
@@ -29,7 +29,7 @@ import Testing
                 """)
         #expect(problem == nil)
         #expect(folder.contents == ["shot-000.png", "shot-001.png", "shot-002.png"])
-        // Frames 0, 6 and 12: the number's bits are the first row's cells.
+        // Frames 0, 6 and 12 are saved. The cells of the first row hold the bits of the frame's number.
         for (index, number) in [0, 6, 12].enumerated() {
             let bytes = try pixels("shot-00\(index).png", "gray")
             #expect(bytes.count == 66 * 37)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("RP-13 snapshots and contact sheets are upright, unless a snapshot is asked for the pixels as they lie")
+    @Test("RP-13 snapshots and contact sheets are upright, unless a snapshot has upright=false")
     func upright() async throws {
         for tag in ["rotate-90", "flip-rotate-0", "flip-rotate-270"] {
             let stream = """
@@ -54,7 +54,7 @@ import Testing
                 #expect(problem == nil)
                 return try pixels(name, "rgb24")
             }
-            // As wide as the upright picture: nothing is scaled.
+            // The sheet is as wide as the upright frame, so nothing is scaled.
             let width = tag == "flip-rotate-0" ? 48 : 32
             for (handler, number) in [("snapshot,limit=1", 0), ("contactsheet,width=\(width)", 1)] {
                 let expected = try await picture("flip\(number).png", "videoflip video-direction=auto !", handler)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("a PNG has the very pixels of an RGB frame, alpha included")
+    @Test("a PNG has the exact pixels of an RGB frame, with alpha")
     func exact() async throws {
         for (format, name) in [(VideoFormat.rgb24, "rgb24"), (.rgba, "rgba"), (.argb, "argb")] {
             let input = noise(format.packedLength(width: 33, height: 17))
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(
-        "snapshot takes %d and %0Nd only",
+        "snapshot only accepts %d and %0Nd in its file name",
         arguments: ["a%s.png", "a%5d.png", "a%00d.png", "a%d-%d.png", "a%", "a%0", "a%0123d", "a%ld", "a%n"])
     func patterns(_ name: String) async throws {
         let problem = try await failure(
@@ -96,7 +96,7 @@ import Testing
                 """) == true)
     }
 
-    @Test("GR-13 a picture whose name promises another kind of file is refused, with the name to write instead")
+    @Test("GR-13 a picture's file name for another format is refused with the name to write")
     func otherTypes() async throws {
         for (handler, name) in [("snapshot", "shot-%d.jpg"), ("contactsheet", "sheet.JPEG")] {
             let problem = try await failure(
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test("a snapshot that can't be written ends the graph with the path")
+    @Test("a snapshot that can't be written ends the graph with the file's path")
     func unwritable() async throws {
         let problem = try await failure(
             of: """
@@ -115,12 +115,12 @@ import Testing
                 """)
         #expect(
             problem == """
-                p (rawdatapipe): handler snapshot: option location of snapshot: expected a file that can be written, \
-                got /nonexistent/0.png (No such file or directory)
+                p (rawdatapipe): handler snapshot: option location of snapshot: can't write /nonexistent/0.png: \
+                No such file or directory
                 """)
     }
 
-    /// The luma of each thumbnail's middle on a sheet of grey frames.
+    /// Writes a contact sheet of grey frames, and returns the luma at the centre of each thumbnail.
     private func sheet(_ count: Int, _ options: String, columns: Int, rows: Int) async throws -> [Int] {
         let frames = (0..<count).map {
             TestFrame(FrameFormat(.rgb24), width: 32, height: 18, filledWith: UInt8($0 * 2))
@@ -151,12 +151,12 @@ import Testing
         #expect(steps.allSatisfy { 8...32 ~= $0 })
     }
 
-    @Test("contactsheet every=N shows just these frames")
+    @Test("contactsheet with every=N shows exactly each Nth frame")
     func everyNth() async throws {
         #expect(try await sheet(50, "columns=2,rows=2,every=7", columns: 2, rows: 2) == [0, 14, 28, 42])
     }
 
-    @Test("contactsheet fails with the first frame where it can't write, not at the end")
+    @Test("contactsheet fails at the first frame if its file can't be written")
     func unwritableFromTheStart() async throws {
         let graph = try Graph(
             "videotestsrc ! rawdatapipe handler=contactsheet options=location=/no/such/folder/sheet.png")
@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test(
-        "GR-5 a picture whose header claims a huge size is refused before it is decoded",
+        "GR-5 a picture with a huge size in its header is refused before it is decoded",
         arguments: ["background", "watermark"])
     func hugePicture(_ handler: String) throws {
         let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]

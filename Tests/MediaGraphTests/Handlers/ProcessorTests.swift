@@ -9,7 +9,7 @@ import Testing
 
     // MARK: invert
 
-    @Test("PP-8 invert twice gives every format back, at odd sizes too", arguments: formats)
+    @Test("PP-8 inverting twice restores each format, at odd sizes too", arguments: formats)
     func invertTwice(_ format: VideoFormat) async throws {
         for (width, height) in Self.sizes {
             let length = format.packedLength(width: width, height: height)
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("invert goes by the range in the caps, leaves grey grey, and doesn't wrap around beyond the range")
+    @Test("invert follows the range in the caps, keeps grey, and clamps values beyond the range")
     func invertValues() async throws {
         let luma: [UInt8] = [0, 16, 100, 235, 251, 255, 1, 2]
         let chroma: [UInt8] = [0, 1, 128, 240, 255, 16, 128, 128]
@@ -37,7 +37,8 @@ import Testing
         #expect(full == [[255, 239, 155, 20, 4, 0, 254, 253] + [255, 255, 128, 16] + [1, 240, 128, 128]])
     }
 
-    @Test("invert and grayscale leave alpha alone", arguments: [VideoFormat.bgra, .rgba, .argb, .abgr, .a420])
+    @Test(
+        "invert, grayscale and pixelate don't change alpha", arguments: [VideoFormat.bgra, .rgba, .argb, .abgr, .a420])
     func alpha(_ format: VideoFormat) async throws {
         let input = noise(format.packedLength(width: 6, height: 4))
         for handler in ["invert", "grayscale", "pixelate"] {
@@ -49,7 +50,7 @@ import Testing
         }
     }
 
-    /// Where alpha lies in a packed frame of 6×4.
+    /// Returns the positions of the alpha bytes in a packed frame of 6×4 pixels.
     private func alphaBytes(_ format: VideoFormat) -> [Int] {
         switch format {
         case .a420: Array(36..<60)
@@ -61,7 +62,7 @@ import Testing
     // MARK: grayscale
 
     @Test(
-        "grayscale keeps luma and puts chroma in the middle",
+        "grayscale keeps luma and sets chroma to the neutral value",
         arguments: [VideoFormat.i420, .nv12, .nv21, .i422, .a420])
     func grayscaleYUV(_ format: VideoFormat) async throws {
         let (width, height) = (7, 5)
@@ -75,7 +76,7 @@ import Testing
     }
 
     @Test(
-        "grayscale makes the components of RGB one",
+        "grayscale sets the components of RGB to one value",
         arguments: [VideoFormat.rgb24, .bgr24, .rgba, .bgra, .argb, .abgr])
     func grayscaleRGB(_ format: VideoFormat) async throws {
         // White, black, and pure green in each order of bytes.
@@ -96,7 +97,7 @@ import Testing
 
     // MARK: pixelate
 
-    @Test("pixelate gives every block its mean, at odd sizes and blocks")
+    @Test("pixelate sets each block to its mean, at odd sizes and block sizes too")
     func pixelateMeans() async throws {
         let (width, height, block) = (11, 7, 4)
         let input = noise(width * height * 3)
@@ -119,7 +120,7 @@ import Testing
         }
     }
 
-    @Test("pixelate leaves everything outside its rectangle untouched, in every format", arguments: formats)
+    @Test("pixelate changes nothing outside its rectangle, in each format", arguments: formats)
     func pixelateRectangle(_ format: VideoFormat) async throws {
         for (width, height) in [(40, 30), (41, 31)] {
             let input = noise(format.packedLength(width: width, height: height))
@@ -128,7 +129,7 @@ import Testing
                     [input], format, width: width, height: height,
                     through: "preprocessor handler=pixelate options=\"block=5,x=0.25,y=0.3,width=0.5,height=0.4\""
                 ).first)
-            // Grown to even pixels where chroma is coarse.
+            // The rectangle grows to even pixels if chroma is subsampled.
             let columns = width == 40 ? 10..<30 : 10..<(format.isYUV ? 32 : 31)
             let rows = height == 30 ? (format.isYUV ? 8..<22 : 9..<21) : (format.isYUV ? 8..<22 : 9..<22)
             var offset = 0
@@ -156,7 +157,7 @@ import Testing
 
     // MARK: watermark
 
-    @Test("watermark marks its corner and nothing else, in every format", arguments: formats)
+    @Test("watermark changes only its corner, in each format", arguments: formats)
     func watermark(_ format: VideoFormat) async throws {
         let (width, height) = (161, 91)
         let input = [UInt8](repeating: 90, count: format.packedLength(width: width, height: height))
@@ -170,12 +171,12 @@ import Testing
         let rows = changed.map { $0 / (width * step) }
         #expect(changed.count > 500)
         #expect(rows.allSatisfy { $0 < height / 2 })
-        // White, and the dark line around it.
+        // The mark is white, with a dark outline.
         let values = changed.map { output[$0] }
         #expect(values.contains { $0 >= 225 } && values.contains { $0 <= 40 })
     }
 
-    @Test("a white mark is white in full range too")
+    @Test("a white watermark is white in full range too")
     func watermarkFullRange() async throws {
         let input = [UInt8](repeating: 90, count: 160 * 90 * 3 / 2)
         for (range, white) in [(Colorimetry.Range.limited, UInt8(235)), (.full, 255)] {
@@ -188,7 +189,7 @@ import Testing
         }
     }
 
-    @Test("opacity=0 changes nothing")
+    @Test("a watermark with opacity=0 changes nothing")
     func invisible() async throws {
         let input = noise(160 * 90 * 4)
         let output = try await process(
@@ -196,7 +197,7 @@ import Testing
         #expect(output == [input])
     }
 
-    @Test("a picture of any size is fitted, and a frame of one pixel is no trouble")
+    @Test("a watermark's picture of any size is scaled to fit, even into a frame of one pixel")
     func image() async throws {
         let folder = try TemporaryFolder()
         try FFmpeg.run(
@@ -210,27 +211,21 @@ import Testing
                     through: "preprocessor handler=watermark options=\"\(options)\""
                 ).first)
             let middle = (height / 2 * width + width / 2) * 3
-            // FFmpeg's red has been YUV.
+            // FFmpeg's red isn't exact, because it was converted from YUV.
             #expect(output[middle] >= 250 && output[middle + 1] <= 5, "\(width)×\(height)")
         }
     }
 
     @Test(
-        "what can't be drawn is refused before the graph plays",
+        "a watermark that can't be drawn is refused before the graph plays",
         arguments: [
             (
                 "image=/nonexistent.png",
-                """
-                option image of watermark: expected a file that can be read, got /nonexistent.png (No such file or \
-                directory)
-                """
+                "option image of watermark: can't read /nonexistent.png: No such file or directory"
             ),
             (
                 "text=\\\"   \\\"",
-                """
-                option text of watermark: expected a text that can be seen and a font to draw it with, got nothing in \
-                the picture is visible
-                """
+                "option text of watermark: can't be drawn: nothing in the picture is visible"
             ),
             (
                 "text=a,image=b", "options of watermark: expected text or image, got both"
@@ -248,7 +243,7 @@ import Testing
             of: """
                 videosource handler=counter ! preprocessor name=m handler=watermark options="\(options)" ! rawdatapipe
                 """)
-        // From the check of the description, or from the node where only drawing shows it.
+        // The check of the description reports most of these; only the node's start shows that nothing is visible.
         #expect(problem?.contains(": \(message)") == true, "\(problem ?? "no problem")")
     }
 }

@@ -8,7 +8,7 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphHandlers
 
-/// Packed frames without a header, as the SDKs dump them.
+/// Tests packed frames without a header, as the SDKs write them, and the constant frame rate of files.
 @Suite(.timeLimit(.minutes(10))) struct RawVideoTests {
     let folder: TemporaryFolder
 
@@ -26,12 +26,12 @@ import Testing
     }
 
     @Test(
-        "VS-6 GR-13 packed frames of each format go in and out again byte for byte, at sizes that GStreamer pads",
+        "VS-6 GR-13 packed frames of each format are read and written byte for byte, at any size",
         arguments: VideoFormat.allCases)
     func roundTrip(format: VideoFormat) async throws {
         let nick = PipeFormat.allCases.first { $0.format == format }!.nick
         for (width, height, frames) in [(66, 50, 50), (5, 3, 4), (1, 1, 3)] {
-            // Without alpha in A420, which would be another format.
+            // A420 frames without alpha would have another format, so the frames are noise.
             let length = format.packedLength(width: width, height: height)
             let input = noise(length * frames)
             let path = try folder.write("in.yuv", input)
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("GR-13 a raw file that isn't a whole number of frames is reported, with the numbers; what is whole is played")
+    @Test("GR-13 an incomplete frame at the end of a raw file is reported, and the others are played")
     func rest() async throws {
         let input = noise(4950 * 3 + 7)
         let path = try folder.write("in.yuv", input)
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(
-        "GR-13 raw video needs its size, and what it can't be is refused before it runs",
+        "GR-13 raw video without a size, or with an invalid option, is refused before the run",
         arguments: [
             ("height=50", "width"), ("width=0,height=50", "option width of raw"),
             ("width=66,height=50,format=YV12", "option format of raw"),
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(
-        "GR-13 handler=raw refuses a file with a header, and says what plays it",
+        "GR-13 the raw handler refuses a file with a header and names what plays it",
         arguments: [
             ("y4menc", "application/x-yuv4mpeg", "use videosource handler=y4m"), ("pngenc", "image/png", "decodebin"),
             ("vp8enc ! webmmux", "video/webm", "decodebin"), ("vp8enc ! oggmux", "video/ogg", "decodebin"),
@@ -98,7 +98,7 @@ import Testing
             "videotestsrc num-buffers=3 ! video/x-raw,width=64,height=48,framerate=30/1 ! \(encoder) "
             + "! filesink location=\(path)"
         try await Graph(text).run()
-        // A frame that is smaller than the file, and one that is greater.
+        // One frame is smaller than the file, the other one is larger.
         for size in ["width=16,height=16", "width=1920,height=1080"] {
             let problem = try #require(try await play(path, size))
             #expect(problem.contains("a file of type \(type); ") && problem.contains(remedy), "\(problem)")
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(
-        "GR-13 handler=raw takes packed frames of one value for what they are",
+        "GR-13 the raw handler accepts packed frames whose bytes are all equal",
         arguments: [0, 1, 16, 128, 255] as [UInt8])
     func evenFrames(value: UInt8) async throws {
         let input = [UInt8](repeating: value, count: 4950 * 2)
@@ -115,7 +115,7 @@ import Testing
         #expect(try folder.read("out.yuv") == input)
     }
 
-    @Test("GR-13 a raw file can't have two sizes: the writer says so, and what to do")
+    @Test("GR-13 a change of size while writing a raw file is an error with a remedy")
     func changeOfSize() async throws {
         let graph = try Graph(
             """
@@ -129,9 +129,9 @@ import Testing
 
     // MARK: Constant rate
 
-    @Test("GR-13 y4m keeps to its rate: frames that are missing are repeated, those too many left out")
+    @Test("GR-13 the y4m handler repeats missing frames and drops surplus ones to keep its rate")
     func constantRate() throws {
-        // At 25 frames a second: 0, 1⅜, 3⅝, 4, 4⅛, 5 and 8.
+        // Relative to the first one, in frames at 25 a second: 0, 1⅜, 3⅝, 4, 4⅛, 5 and 8.
         let times: [UInt64] = [1000, 1055, 1145, 1160, 1165, 1200, 1320]
         let path = folder.file("out.y4m")
         let element = try #require(Element(factory: "rawdatapipe", name: "p"))
@@ -149,12 +149,12 @@ import Testing
         element.setState(.null)
         let bytes = try folder.read("out.y4m")
         let body = bytes[(bytes.firstIndex(of: 10)! + 1)...]
-        // The first byte of each frame, behind its line.
+        // The first byte of each frame, after its FRAME line.
         let shown = stride(from: body.startIndex + 6, to: body.endIndex, by: 12).map { body[$0] }
         #expect(shown == [0, 1, 1, 2, 3, 5, 5, 5, 6])
     }
 
-    @Test("GR-13 y4m says at its end how many frames it repeated and left out")
+    @Test("GR-13 the y4m handler reports at its end how many frames it repeated and dropped")
     func counted() async throws {
         let path = folder.file("out.y4m")
         let graph = try Graph(
@@ -174,7 +174,7 @@ import Testing
         let passed = try graph.rawDataPipe("p").statistics.frames
         let bytes = try folder.read("out.y4m")
         let count = (bytes.count - bytes.firstIndex(of: 10)! - 1) / (6 + 384)
-        // As many as from the first that came to the last.
+        // The file covers the time from the first frame that arrived to the last.
         #expect(count > Int(passed) && count > 80 && count <= 90)
         #expect(
             warnings.all == [
@@ -185,7 +185,7 @@ import Testing
             ])
     }
 
-    @Test("GR-13 a gap of minutes isn't filled, and how long it was is known")
+    @Test("GR-13 a gap of minutes isn't filled, and its length is reported")
     func longGap() {
         var pace = ConstantRate(Fraction(30, 1))
         _ = pace.next(at: .seconds(1))
@@ -195,7 +195,7 @@ import Testing
     }
 
     @Test(
-        "GR-13 a stream whose frames come at their times, nearly, is written as it is, and a new beginning isn't filled"
+        "GR-13 a stream with small jitter is written unchanged, and a jump to a new time isn't filled"
     )
     func steady() {
         var pace = ConstantRate(Fraction(30, 1))

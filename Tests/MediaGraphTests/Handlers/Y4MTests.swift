@@ -31,11 +31,11 @@ import Testing
             (1, 1), (404, 720), (426, 240), (641, 361), (1279, 719), (4096, 2160),
         ]
 
-    @Test("VS-6 y4m in and out again is the same, byte for byte, at odd and large sizes", arguments: sizes)
+    @Test("VS-6 a Y4M file is read and written byte for byte, at odd and large sizes", arguments: sizes)
     func roundTrip(_ size: (width: Int, height: Int)) async throws {
         let length = VideoFormat.i420.packedLength(width: size.width, height: size.height)
         let frames = (1...3).map { noise(length, seed: $0) }
-        // GStreamer's defaults by height.
+        // GStreamer's default chroma siting depends on the height.
         let chroma = size.height > 576 ? "420mpeg2" : "420jpeg"
         let input = y4m(
             "YUV4MPEG2 W\(size.width) H\(size.height) F30000:1001 Ip A1:1 C\(chroma) XCOLORRANGE=LIMITED", frames)
@@ -44,20 +44,20 @@ import Testing
     }
 
     @Test(
-        "y4m carries rate, pixel aspect and range",
+        "the y4m handler keeps frame rate, pixel aspect ratio and range",
         arguments: ["F25:1 Ip A16:11 C420jpeg XCOLORRANGE=FULL", "F60:1 Ip A1:1 C420jpeg XCOLORRANGE=LIMITED"])
     func header(_ rest: String) async throws {
         let input = y4m("YUV4MPEG2 W6 H4 \(rest)", [noise(36)])
         #expect(try await roundTrip(input) == input)
     }
 
-    @Test("4:2:2 goes through as I422")
+    @Test("the y4m handler carries 4:2:2 as I422")
     func y42b() async throws {
         let input = y4m("YUV4MPEG2 W5 H3 F25:1 Ip A1:1 C422 XCOLORRANGE=LIMITED", [noise(33), noise(33, seed: 2)])
         #expect(try await roundTrip(input, pipe: "format=I422") == input)
     }
 
-    @Test("FFmpeg reads what handler=y4m writes, and the other way round")
+    @Test("FFmpeg reads the y4m handler's files, and the handler reads FFmpeg's")
     func ffmpeg() async throws {
         try FFmpeg.run(
             "-f", "lavfi", "-i", "testsrc=size=641x361:rate=25", "-frames:v", "4", "-pix_fmt", "yuv420p",
@@ -70,7 +70,7 @@ import Testing
         #expect(hashes[0].split(separator: "\n").filter { !$0.hasPrefix("#") }.count == 4)
     }
 
-    @Test("a frame that is cut off is an error that says which; all frames before it are delivered")
+    @Test("a truncated frame is an error with its number, and all frames before it are delivered")
     func truncated() async throws {
         let frames = (0..<8).map { noise(96, seed: UInt64($0)) }
         let path = try folder.write("cut.y4m", y4m("YUV4MPEG2 W8 H8 F25:1", frames).dropLast(27))
@@ -79,16 +79,15 @@ import Testing
         let received = Log<[UInt8]>()
         try graph.rawDataPipe("p").receive { received.add($0.packedBytes) }
         let error = await #expect(throws: GraphError.self) { try await graph.run() }
-        #expect(error?.description == "s (videosource): \(path): expected 96 bytes for frame 7, got 69")
+        #expect(error?.description == "s (videosource): \(path): ends within frame 7, after 69 of 96 bytes")
         #expect(received.all == Array(frames.prefix(7)))
     }
 
     @Test(
-        "files that aren't what they should be are refused with the path and what was expected",
+        "files that aren't usable Y4M are refused with their path and what was expected",
         arguments: [
-            ("", "expected a YUV4MPEG2 file, got an empty one"),
-            ("YUV4MPEG2 W8", "expected a YUV4MPEG2 file, got one that ends within its header"),
-            ("RIFF....AVI\n", "expected a YUV4MPEG2 file, got something else"),
+            ("", "is empty, not a YUV4MPEG2 file"), ("YUV4MPEG2 W8", "ends within its YUV4MPEG2 header"),
+            ("RIFF....AVI\n", "isn't a YUV4MPEG2 file"),
             (
                 "YUV4MPEG2 W8 H8 It\n",
                 "expected progressive video (Ip), got interlaced video (It); convert it: ffmpeg -i PATH -vf yadif new.y4m"
@@ -111,18 +110,15 @@ import Testing
     }
 
     @Test(
-        "missing files and folders are refused",
-        arguments: [("/nonexistent.y4m", "No such file or directory"), ("/tmp", "a directory")])
+        "a missing file and a folder are refused",
+        arguments: [("/nonexistent.y4m", "No such file or directory"), ("/tmp", "it is a directory")])
     func unreadable(_ path: String, _ reason: String) async throws {
         let problem = try await failure(
             of: "videosource name=s handler=y4m options=\"location=\(path)\" ! rawdatapipe")
-        #expect(
-            problem == """
-                s (videosource): option location of y4m: expected a file that can be read, got \(path) (\(reason))
-                """)
+        #expect(problem == "s (videosource): option location of y4m: can't read \(path): \(reason)")
     }
 
-    @Test("a change of size midway is refused by the writer")
+    @Test("the y4m handler refuses a change of size in the stream")
     func changeOfSize() async throws {
         let graph = try Graph(
             """
@@ -132,13 +128,14 @@ import Testing
         let error = await #expect(throws: GraphError.self) { try await graph.run() }
         #expect(
             error?.description == """
-                p (rawdatapipe): handler y4m: \(folder.file("x.y4m")): expected frames as its header says, \
-                YUV4MPEG2 W2 H2 F25:1 Ip A1:1 C420jpeg XCOLORRANGE=LIMITED, got \
-                YUV4MPEG2 W4 H2 F25:1 Ip A1:1 C420jpeg XCOLORRANGE=LIMITED
+                p (rawdatapipe): handler y4m: \(folder.file("x.y4m")): the frames change from \
+                YUV4MPEG2 W2 H2 F25:1 Ip A1:1 C420jpeg XCOLORRANGE=LIMITED to \
+                YUV4MPEG2 W4 H2 F25:1 Ip A1:1 C420jpeg XCOLORRANGE=LIMITED, but the file has one header; \
+                put videoconvert ! videoscale and a caps filter before the pipe
                 """)
     }
 
-    @Test("loop=true starts again at the end")
+    @Test("loop=true starts a file again at its end")
     func loop() async throws {
         let frames = [noise(6, seed: 1), noise(6, seed: 2)]
         let path = try folder.write("two.y4m", y4m("YUV4MPEG2 W2 H2 F25:1", frames))
@@ -153,11 +150,11 @@ import Testing
         #expect(Array(received.all.prefix(5)) == [0, 1, 0, 1, 0].map { frames[$0] })
     }
 
-    @Test("a named pipe that nobody writes to doesn't keep the graph from starting or stopping")
+    @Test("a named pipe without a writer blocks neither a graph's start nor its stop")
     func silentPipe() async throws {
         #expect(mkfifo(folder.file("pipe"), 0o600) == 0)
         let graph = try Graph("videosource handler=y4m options=\"location=\(folder.file("pipe"))\" ! rawdatapipe")
-        // A sink waits for its first frame, so the start is never done.
+        // The sink waits for its first frame, so the start doesn't complete.
         let start = Task { try await graph.start() }
         try await Task.sleep(for: .milliseconds(300))
         // A stop that waited for the pipe's writer would never return.
@@ -166,7 +163,7 @@ import Testing
         #expect(graph.pipeline.waitForState(timeout: .zero).state == .null)
     }
 
-    @Test("a named pipe gives the frames that are written to it, however they are cut")
+    @Test("a named pipe delivers the frames that are written to it in pieces of any size")
     func slowPipe() async throws {
         #expect(mkfifo(folder.file("pipe"), 0o600) == 0)
         let frames = (0..<4).map { noise(96, seed: UInt64($0)) }
@@ -189,7 +186,7 @@ import Testing
         #expect(received.all == frames)
     }
 
-    @Test("the file is complete when the graph is stopped before the end of the stream")
+    @Test("the y4m handler's file is complete if the graph is stopped before the end of the stream")
     func stopped() async throws {
         let out = folder.file("stopped.y4m")
         let graph = try Graph(
@@ -210,7 +207,7 @@ import Testing
     }
 }
 
-/// A frame of 2×2, then one of 4×2.
+/// Sends a frame of 2×2 pixels, then one of 4×2.
 private final class GrowingSource: VideoSource {
     private let sender = Log<VideoSender>()
 

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Scenarios of Tests/LeakProbe, each in a process of its own under GStreamer's leaks tracer.
-@Suite(.disabled(if: Sanitizer.isAny, "the leaks tracer and a sanitizer's own bookkeeping don't go together"))
+/// Runs each scenario of Tests/LeakProbe in its own process under GStreamer's leaks tracer.
+@Suite(.disabled(if: Sanitizer.isAny, "the leaks tracer doesn't work under a sanitizer"))
 struct LeakTests {
     private func run(_ scenario: String) throws -> (child: ChildProcess, alive: [String]) {
         let child = try ChildProcess.run(
@@ -18,7 +18,7 @@ struct LeakTests {
         return (child, alive)
     }
 
-    @Test("a deliberate leak is caught")
+    @Test("the leaks tracer reports a deliberate leak")
     func deliberate() throws {
         let (child, alive) = try run("deliberate-leak")
         #expect(child.status == 0)
@@ -26,7 +26,7 @@ struct LeakTests {
     }
 
     @Test(
-        "EL-1 states in any order, from any thread, leak nothing and warn nothing",
+        "EL-1 state changes in any order and from any thread cause no leak and no warning",
         arguments: ["states", "states-from-threads"])
     func states(scenario: String) throws {
         let (child, alive) = try run(scenario)
@@ -35,7 +35,7 @@ struct LeakTests {
     }
 
     @Test(
-        "graphs leak nothing, however they end",
+        "graphs leak nothing, whichever way they end",
         arguments: [
             "graph", "live-graph", "frames", "delegates", "dropped-graph", "errors", "filter", "people", "stock",
             "microphone", "speaker", "share", "session",
@@ -46,21 +46,21 @@ struct LeakTests {
         #expect(alive.isEmpty, "\(alive.joined(separator: "\n"))")
     }
 
-    @Test("SE-1 a program may make a session before anything else")
+    @Test("SE-1 a program may create a session before anything else")
     func sessionFirst() throws {
         let (child, alive) = try run("session-first")
         #expect(child.status == 0, "\(child.errors.suffix(2000))")
         #expect(alive.isEmpty, "\(alive.joined(separator: "\n"))")
     }
 
-    @Test("DV-2 a device that is unplugged and comes back ten times leaks nothing")
+    @Test("DV-2 a device that is unplugged and comes back ten times causes no leak")
     func devices() throws {
         let (child, alive) = try run("device")
         #expect(child.status == 0, "\(child.errors.suffix(2000))")
         #expect(alive.isEmpty, "\(alive.joined(separator: "\n"))")
     }
 
-    @Test("a graph that its own handlers hold is let go when they are detached")
+    @Test("a graph that its own handlers hold is released when they are detached")
     func cycles() throws {
         let (child, alive) = try run("cycles")
         #expect(child.status == 0, "\(child.errors.suffix(2000))")

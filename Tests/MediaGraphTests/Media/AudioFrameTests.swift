@@ -11,8 +11,8 @@ import Testing
 
     init() { GStreamerRuntime.initialize() }
 
-    /// Doubles every sample, and keeps what it had.
-    private struct Double: AudioProcessor {
+    /// Doubles each sample and keeps the block as it was before.
+    private struct SampleDoubler: AudioProcessor {
         let keep: @Sendable (OwnedAudioFrame) -> Void
 
         mutating func process(_ frame: inout AudioFrame) throws -> Verdict {
@@ -33,12 +33,12 @@ import Testing
         return buffer
     }
 
-    @Test("SP-4 a processor edits the samples in place, and what it kept is a copy as it was, described as the block")
+    @Test("SP-4 a processor edits samples in place, and a block that it keeps is an unedited copy")
     func edit() throws {
         let info = try #require(AudioInfo(.s16, rate: 48_000, channels: 2))
         let caps = info.caps
         let kept = Log<OwnedAudioFrame>()
-        let handle = AudioProcessorHandle(MGAudioProcessor(Double { kept.add($0) }, name: "double"))
+        let handle = AudioProcessorHandle(MGAudioProcessor(SampleDoubler { kept.add($0) }, name: "double"))
         let buffer = try buffer([1, -2, 300, -400, 5, 6])
         buffer.access.presentationTimestamp = .milliseconds(20)
         let verdict = try buffer.access.withAudioBuffer(info, .readWrite) { mapped in
@@ -64,7 +64,7 @@ import Testing
         #expect(!owned.isGap)
     }
 
-    @Test("SP-4 an owned block of a stream is its very buffer, and an empty one is no trouble")
+    @Test("SP-4 an owned block is the stream's own buffer, and may be empty")
     func keeping() throws {
         let info = try #require(AudioInfo(.s16, rate: 8_000, channels: 1))
         let caps = info.caps
@@ -88,12 +88,12 @@ import Testing
         #expect(try keep(empty).samples().isEmpty)
     }
 
-    @Test("SP-4 samples that aren't 16 bits wide are refused, not read as such")
+    @Test("SP-4 samples that aren't 16 bits wide are refused")
     func format() throws {
         let info = try #require(AudioInfo(.f32, rate: 8_000, channels: 1))
         let caps = info.caps
         guard let buffer = Buffer(size: 8) else { throw NoMemory() }
-        let handle = AudioProcessorHandle(MGAudioProcessor(Double { _ in }, name: "double"))
+        let handle = AudioProcessorHandle(MGAudioProcessor(SampleDoubler { _ in }, name: "double"))
         #expect(throws: MediaGraphError.unknownSampleFormat) {
             _ = try buffer.access.withAudioBuffer(info, .readWrite) { mapped in
                 var frame = MGAudioFrame(

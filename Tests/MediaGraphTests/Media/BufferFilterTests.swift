@@ -2,7 +2,7 @@ import GStreamer
 import TestSupport
 import Testing
 
-/// An element as a function on buffers, without anything around it.
+/// Tests elements that run as functions on buffers, without a pipeline.
 @Suite struct BufferFilterTests {
     init() { GStreamerRuntime.initialize() }
 
@@ -10,17 +10,17 @@ import Testing
         try #require(Caps("video/x-raw,format=\(format),width=\(width),height=\(height),framerate=30/1"))
     }
 
-    /// The rows of a 4-byte format as numbers: each pixel's first byte.
+    /// The rows of a frame with 4 bytes a pixel, as each pixel's first byte.
     private static func rows(_ buffer: borrowing Buffer, _ caps: Caps?) throws -> [[UInt8]] {
         let info = try #require(caps.flatMap { VideoInfo($0) })
         let bytes = buffer.bytes
         return (0..<info.height).map { y in (0..<info.width).map { x in bytes[(y * info.width + x) * 4] } }
     }
 
-    /// 3×2 pixels, numbered.
+    /// A frame of 3×2 pixels with their numbers.
     private static func numbered() -> Buffer { Buffer((1...6).flatMap { [UInt8($0), 0, 0, 255] }) }
 
-    /// What a numbered frame with these caps comes to, when that is an error.
+    /// Applies the filter to a numbered frame. Returns the error, or `nil` if it succeeds.
     private static func error(of filter: BufferFilter, caps: Caps) -> BufferFilterError? {
         do throws(BufferFilterError) {
             _ = try filter.apply(numbered(), caps: caps).address
@@ -28,7 +28,7 @@ import Testing
         } catch { return error }
     }
 
-    @Test("RP-10 a direction that changes between two frames counts for the second, and its caps are swapped with it")
+    @Test("RP-10 a direction that changes between two frames applies to the second one and its caps")
     func directionChanges() throws {
         let filter = try BufferFilter("videoflip")
         let caps = try Self.caps("RGBA", 3, 2)
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("RP-10 timestamps, capture time and metas come out with their frame")
+    @Test("RP-10 timestamps, capture time and metas stay with their frame")
     func metadata() throws {
         let filter = try BufferFilter("videoflip")
         try filter.set("video-direction", to: "180")
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("RP-10 an element that works in place is given the buffer itself, and gives it back")
+    @Test("RP-10 an in-place element gets the buffer itself and returns it")
     func untouched() throws {
         let filter = try BufferFilter("identity")
         let buffer = Self.numbered()
@@ -81,7 +81,7 @@ import Testing
         #expect(try filter.apply(buffer, caps: try Self.caps("RGBA", 3, 2)).address == address)
     }
 
-    @Test("RP-10 caps that change are followed, and the caps are one object as long as they don't")
+    @Test("RP-10 changed caps are followed, and unchanged caps stay the same object")
     func capsChange() throws {
         let filter = try BufferFilter("videoflip")
         try filter.set("video-direction", to: "90r")
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(
-        "RP-10 every turn of a format, undone, is the frame as it was; videoflip refuses Y42B and A420",
+        "RP-10 turning a frame there and back restores it, and videoflip refuses Y42B and A420",
         arguments: VideoFormat.allCases)
     func formats(format: VideoFormat) throws {
         let caps = try Self.caps(format.gstreamerName, 64, 32)
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test("RP-10 caps that the element refuses are a typed error with both sides, and the next frame is none the worse")
+    @Test("RP-10 caps that the element refuses are a typed error, and the next frame is processed")
     func refused() throws {
         let filter = try BufferFilter("videoflip")
         try filter.set("video-direction", to: "180")
@@ -135,14 +135,14 @@ import Testing
         }
     }
 
-    @Test("RP-10 a frame too small for its caps is a typed error, and the next frame is none the worse")
+    @Test("RP-10 a frame too small for its caps is a typed error, and the next frame is processed")
     func tooSmall() throws {
         let filter = try BufferFilter("videoflip")
         try filter.set("video-direction", to: "180")
         let caps = try Self.caps("RGBA", 3, 2)
         do throws(BufferFilterError) {
             _ = try filter.apply(Buffer([1, 2, 3]), caps: caps).address
-            Issue.record("a picture of 3 bytes")
+            Issue.record("a frame of 3 bytes was accepted")
         } catch {
             guard case .failed("videoflip", _, let reason) = error else { throw error }
             #expect(reason.contains("invalid video buffer"))
@@ -151,18 +151,18 @@ import Testing
         #expect(try Self.rows(out, filter.outputCaps) == [[6, 5, 4], [3, 2, 1]])
     }
 
-    @Test("RP-10 elements that can be no function from buffer to buffer are refused")
+    @Test("RP-10 elements that don't give exactly one buffer for each buffer are refused")
     func unsuitable() throws {
         for (factory, expected) in [
             ("nosuchelement", BufferFilterError.noSuchElement("nosuchelement")), ("fakesink", .wrongPads("fakesink")),
             ("tee", .wrongPads("tee")),
         ] { #expect(throws: expected) { try BufferFilter(factory) } }
-        // It keeps the buffer until it knows the next one's time.
+        // videorate keeps the buffer until it knows the next one's time.
         let waiting = try BufferFilter("videorate")
         #expect(Self.error(of: waiting, caps: try Self.caps("RGBA", 3, 2)) == .notOneBuffer("videorate", count: 0))
     }
 
-    @Test("RP-10 an element's own error is the reason that is thrown")
+    @Test("RP-10 an element's own error is the reason of the thrown error")
     func elementFails() throws {
         let filter = try BufferFilter("identity")
         try filter.set("error-after", to: "2")
@@ -175,7 +175,7 @@ import Testing
         #expect(reason.contains("Failed after iterations as requested."))
     }
 
-    @Test("RP-10 a property that isn't there, or a value that it doesn't take, is a typed error")
+    @Test("RP-10 an unknown property and an invalid value are typed errors")
     func properties() throws {
         let filter = try BufferFilter("videoflip")
         #expect(throws: PropertyError.noSuchProperty(element: "videoflip", property: "turn")) {
@@ -184,7 +184,7 @@ import Testing
         #expect(throws: PropertyError.self) { try filter.set("video-direction", to: "sideways") }
     }
 
-    @Test("AL-4 an element with a thread of its own is refused: what it gives later could be for any frame")
+    @Test("AL-4 an element with its own thread is refused, because its output could belong to any frame")
     func ownThread() throws {
         let filter = try BufferFilter(parsing: "queue")
         let caps = try Self.caps("RGBA", 3, 2)

@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 
 @Suite struct TeeOutletTests {
-    @Test("SE-1 an outlet that is asked for just when a tee's stream begins has its segment before its first buffer")
+    @Test("SE-1 an outlet requested while a tee's stream begins gets a segment before its first buffer")
     func whileStreamBegins() throws {
-        // GLib's warning of one that hasn't would end the run.
+        // Without a segment, GLib prints a warning, which ends the run.
         for round in 0..<400 {
             let pipeline = try Pipeline(
                 parsing: "fakesrc num-buffers=40 ! tee name=t allow-not-linked=true  fakesink name=s async=false")

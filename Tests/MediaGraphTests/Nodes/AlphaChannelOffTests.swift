@@ -4,13 +4,13 @@ import MediaGraphTesting
 import TestSupport
 import Testing
 
-/// An `alphachannel` that is off, or turned off while frames flow, and what follows it.
+/// Tests an `alphachannel` that is off, or turned off while frames flow, and the nodes behind it.
 @Suite struct AlphaChannelOffTests {
     init() throws { try Nodes.register() }
 
     private static let source = "videosource handler=counter pace=fast options=\"frames=20,width=64,height=48\""
 
-    @Test("AL-1 `enabled` tells the truth: false where it isn't permitted, and it doesn't come back by itself")
+    @Test("AL-1 `enabled` becomes false without permission, and doesn't come back by itself")
     func enabledIsTrue() throws {
         let element = try #require(Element(factory: "alphachannel"))
         func enabled() throws -> Bool { try element.property("enabled", as: Bool.self) }
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(
-        "AL-2 a pipe asked for A420 has alpha while it is on, and nil, in I420 that nobody converted, while it is off",
+        "AL-2 a pipe with format=A420 has alpha while it is on, and unconverted I420 while it is off",
         arguments: ["format=A420", "format=A420 resolution=90p"])
     func alphaPipe(properties: String) async throws {
         let graph = try Graph("\(Self.source) ! alphachannel name=a enabled=true ! rawdatapipe name=p \(properties)")
@@ -40,7 +40,7 @@ import Testing
         #expect(seen.all == (0..<20).map { $0 < 10 ? "a420 \(64 * 48)" : "i420 -1" })
     }
 
-    @Test("RP-6 a handler that takes nothing but A420 gets it, opaque, of a stream without alpha")
+    @Test("RP-6 a handler that only takes A420 gets a stream without alpha as opaque A420")
     func onlyA420() async throws {
         struct Reader: VideoConsumer {
             static let formats: [VideoFormat] = [.a420]
@@ -54,7 +54,7 @@ import Testing
         #expect(alphas.all == [UInt8](repeating: 255, count: 20))
     }
 
-    @Test("AL-2 turned off in front of a background, frames go by as they are, and turned on again they are filled")
+    @Test("AL-2 a background handler fills frames while alpha is on, and passes them unchanged while off")
     func background() async throws {
         let graph = try Graph(
             """

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct AlphaChannelTests {
     init() throws { try Nodes.register() }
 
-    /// Left half pure green, right half red.
+    /// A frame whose left half is pure green and whose right half is red.
     private static func screen(width: Int = 64, height: Int = 32) throws -> TestFrame {
         var frame = TestFrame(.init(.rgba), width: width, height: height, filledWith: 255)
         for y in 0..<height {
@@ -28,11 +28,11 @@ import Testing
         return Harness(element, sink: "sink", source: "src")
     }
 
-    /// The green half is transparent and the other isn't.
+    /// Expects that the green half is transparent and the other one isn't.
     private func expectMask(_ frame: TestFrame) throws {
         let alpha = try #require(frame.plane(.alpha))
         #expect(alpha.count == frame.width * frame.height)
-        // Between them chroma is a mixture.
+        // At the border the chroma is mixed.
         for y in 0..<frame.height {
             for x in 0..<frame.width where abs(x - frame.width / 2) > 3 {
                 guard (frame[.alpha, x, y] < 10) != (x < frame.width / 2) else { continue }
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("AL-1 can it be enabled, does the device support it, enable, is it enabled: each with a true answer")
+    @Test("AL-1 permission, support and state of the alpha channel are reported correctly")
     func order() throws {
         let graph = try Graph("videotestsrc ! alphachannel name=a ! fakesink")
         let alpha = try graph.alphaChannel("a")
@@ -53,7 +53,7 @@ import Testing
         #expect(!alpha.isEnabled)
     }
 
-    @Test("AL-1 enabling where it isn't permitted is a typed error, and losing the permission turns it off")
+    @Test("AL-1 enabling without permission is a typed error, and losing permission disables alpha")
     func permission() throws {
         let graph = try Graph("videotestsrc ! alphachannel name=a permitted=false ! fakesink")
         let alpha = try graph.alphaChannel("a")
@@ -67,10 +67,10 @@ import Testing
     }
 
     @Test(
-        "AL-1 enabling with a mask that this machine hasn't, or that makes no alpha, is a typed error that says why",
+        "AL-1 enabling with a missing mask, or one without alpha, is a typed error with the reason",
         arguments: [
             ("nosuchmask", "no element \"nosuchmask\""), ("jpegenc", "can't be negotiated"),
-            ("fakesink", "not one sink and one src pad that are open"),
+            ("fakesink", "needs exactly one unlinked sink pad and one unlinked src pad"),
         ])
     func unsupported(mask: String, reason: String) throws {
         let element = try #require(Element(factory: "alphachannel"))
@@ -82,10 +82,10 @@ import Testing
         #expect(!alpha.isSupported)
         let error = #expect(throws: MediaGraphError.self) { try alpha.enable(true) }
         #expect(error?.code == .unsupported && !alpha.isEnabled)
-        #expect("\(error!)".hasPrefix("mask \"\(mask)\": expected elements that give alpha, got"), "\(error!)")
+        #expect("\(error!)".hasPrefix("mask \"\(mask)\": doesn't make an alpha plane: "), "\(error!)")
     }
 
-    @Test("AL-1 a graph whose mask can't work doesn't start, and says why")
+    @Test("AL-1 a graph whose mask can't work doesn't start and gives the reason")
     func refusedStart() async throws {
         let graph = try Graph("videotestsrc num-buffers=1 ! alphachannel name=a enabled=true ! fakesink")
         try graph.alphaChannel("a").set("mask", to: "nosuchmask")
@@ -93,7 +93,7 @@ import Testing
         #expect("\(error!)".contains("nosuchmask"), "\(error!)")
     }
 
-    @Test("AL-1 a mask with an unknown element is found by a description's check")
+    @Test("AL-1 an unknown element in a mask is found by the description's check")
     func checked() {
         let error = #expect(throws: GraphError.self) {
             try Graph("videotestsrc ! alphachannel mask=\"alpah method=green\" ! fakesink")
@@ -101,7 +101,7 @@ import Testing
         #expect("\(error!)".contains("in mask: no element \"alpah\""), "\(error!)")
     }
 
-    @Test("AL-1 enabling where downstream takes no alpha is refused, and frames go on without")
+    @Test("AL-1 enabling is refused if downstream takes no alpha, and frames go on without it")
     func downstream() throws {
         let harness = try harness()
         harness.setSinkCaps(Self.caps)
@@ -109,11 +109,11 @@ import Testing
         let frame = try Self.screen()
         #expect(harness.push(frame.bytes) == .ok)
         let error = #expect(throws: PropertyError.self) { try harness.element.setProperty("enabled", to: true) }
-        #expect("\(error!)".contains("downstream takes no A420"), "\(error!)")
+        #expect("\(error!)".contains("downstream doesn't accept A420"), "\(error!)")
         #expect(harness.push(frame.bytes) == .ok)
     }
 
-    @Test("AL-2 on, frames carry an alpha plane of exactly width×height; off, none, and the very buffer goes by")
+    @Test("AL-2 while on, frames have an alpha plane of their size, and while off, buffers pass untouched")
     func planes() throws {
         let harness = try harness()
         harness.setSourceCaps(Self.caps)
@@ -122,20 +122,20 @@ import Testing
         let address = buffer.address
         harness.push(buffer)
         guard let off = harness.pull() else {
-            Issue.record("nothing came out")
+            Issue.record("no frame came out")
             return
         }
         #expect(off.address == address && off.bytes == frame.bytes)
         try harness.element.setProperty("enabled", to: true)
         harness.push(frame.bytes)
         guard let on = harness.pull() else {
-            Issue.record("nothing came out")
+            Issue.record("no frame came out")
             return
         }
         try expectMask(TestFrame(FrameFormat(.a420, range: .limited), width: 64, height: 32, bytes: on.bytes))
     }
 
-    @Test("AL-2 alpha is nil in frames that have none, and exactly width×height in those that do")
+    @Test("AL-2 a frame's alpha is nil if it has none, and otherwise has exactly the frame's size")
     func absent() throws {
         struct Look: VideoProcessor {
             var areas: [Int?] = []
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test("AL-4 without a mask the alpha that frames come with goes on, byte for byte, and is taken away when off")
+    @Test("AL-4 without a mask the input's alpha passes unchanged, and is removed while off")
     func upstream() throws {
         for format in [VideoFormat.a420, .rgba] {
             let harness = try harness(("mask", "\"\""), ("enabled", "true"))
@@ -167,7 +167,7 @@ import Testing
             let frame = TestFrame.noise(FrameFormat(format, range: .limited), width: 64, height: 32)
             #expect(harness.push(frame.bytes) == .ok)
             guard let out = harness.pull() else {
-                Issue.record("nothing came out")
+                Issue.record("no frame came out")
                 return
             }
             let result = TestFrame(FrameFormat(.a420, range: .limited), width: 64, height: 32, bytes: out.bytes)
@@ -177,14 +177,14 @@ import Testing
             try harness.element.setProperty("enabled", to: false)
             #expect(harness.push(frame.bytes) == .ok)
             guard let off = harness.pull() else {
-                Issue.record("nothing came out")
+                Issue.record("no frame came out")
                 return
             }
             #expect(off.bytes.count == 64 * 32 * 3 / 2)
         }
     }
 
-    @Test("AL-4 without a mask, where upstream gives no alpha, it isn't supported")
+    @Test("AL-4 without a mask and without alpha in the input, alpha isn't supported")
     func noUpstreamAlpha() throws {
         let graph = try Graph("videotestsrc ! video/x-raw,format=I420 ! alphachannel name=a mask=\"\" ! fakesink")
         #expect(try !graph.alphaChannel("a").isSupported)
@@ -192,15 +192,15 @@ import Testing
         #expect(try other.alphaChannel("a").isSupported)
     }
 
-    @Test("AL-4 without a mask, enabled from the start on frames without alpha, it's an error that says so")
+    @Test("AL-4 alpha that is enabled without a mask on frames without alpha is an error that says so")
     func noAlphaAtStart() async throws {
         let graph = try Graph(
             "videotestsrc num-buffers=1 ! video/x-raw,format=I420 ! alphachannel mask=\"\" enabled=true ! fakesink")
         let error = await #expect(throws: GraphError.self) { try await graph.run() }
-        #expect("\(error!)".contains("frames have no alpha, and there is no mask"), "\(error!)")
+        #expect("\(error!)".contains("frames have no alpha, and no mask is set"), "\(error!)")
     }
 
-    @Test("AL-4 the range of the values stays when a mask is put on")
+    @Test("AL-4 a mask doesn't change the range of the values")
     func range() async throws {
         let frames = [VideoFormat.i420, .nv12].map { format in
             (0..<1).map { _ in TestFrame.noise(.init(format, range: .full), width: 32, height: 16, in: 0...255) }
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    @Test("AL-3 every toggle is announced once, between the frames it separates, as an event and as a message")
+    @Test("AL-3 each toggle is announced once, between the frames, as an event and as a message")
     func announced() async throws {
         let harness = try harness()
         let frame = try Self.screen()
@@ -231,7 +231,7 @@ import Testing
         var seen = [harness.pulledEvents()]
         for on in [true, true, false, true] {
             try harness.element.setProperty("enabled", to: on)
-            // Turned to and fro between two frames: nothing has happened.
+            // Two changes between two frames cancel each other out.
             if !on {
                 try harness.element.setProperty("enabled", to: true)
                 try harness.element.setProperty("enabled", to: false)
@@ -276,7 +276,7 @@ import Testing
         }
     }
 
-    @Test("VS-7 rotation and capture time stay on frames that get an alpha plane")
+    @Test("VS-7 frames that get an alpha plane keep their rotation and timestamps")
     func metas() async throws {
         var frame = try TestFrame.numbered(1, width: 64, height: 32)
         frame.rotation = .clockwise90
@@ -291,13 +291,13 @@ import Testing
     }
 }
 
-/// Frames with alpha through every node.
+/// Tests frames with alpha in each kind of node.
 @Suite(.timeLimit(.minutes(10))) struct AlphaNodesTests {
     private static let formats: [VideoFormat] = [.a420, .rgba, .bgra, .argb, .abgr]
     private static let sizes = [(1, 1), (2, 2), (3, 3), (426, 240), (641, 361)]
 
     @Test(
-        "AL-2 A420 and RGBA go through source, pre-processor and pipe byte for byte, at odd sizes too",
+        "AL-2 frames with alpha pass source, pre-processor and pipe byte for byte, at odd sizes too",
         arguments: formats)
     func nodes(_ format: VideoFormat) async throws {
         for (width, height) in Self.sizes {
@@ -323,7 +323,7 @@ import Testing
         }
     }
 
-    @Test("AL-2 a pipe that is asked for A420 keeps RGBA's alpha, and has none where there was none")
+    @Test("AL-2 a pipe with format=A420 keeps RGBA's alpha, and has none if the input has none")
     func converted() async throws {
         for format in [VideoFormat.rgba, .i420, .nv12] {
             let frame = TestFrame.noise(FrameFormat(format, range: .limited), width: 33, height: 17, in: 16...235)

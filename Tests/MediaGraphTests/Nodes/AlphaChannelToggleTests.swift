@@ -5,11 +5,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// An `alphachannel` that is turned on and off, again and again, while frames flow.
+/// Tests an `alphachannel` that is turned on and off repeatedly while frames flow.
 @Suite(.timeLimit(.minutes(10))) struct AlphaChannelToggleTests {
     init() throws { try Nodes.register() }
 
-    @Test("AL-1 `enabled` says that it has changed once for each change, whoever changed it, and not when it hasn't")
+    @Test("AL-1 `enabled` notifies once for each change, whatever caused it")
     func notified() throws {
         let element = try #require(Element(factory: "alphachannel"))
         let changes = element.observeChanges(of: "enabled")
@@ -27,7 +27,7 @@ import Testing
         #expect(changes.all == [true, false, true])
     }
 
-    @Test("AL-3 a hundred toggles by another thread: each change of the frames has its one event right before it")
+    @Test("AL-3 of a hundred toggles from a thread, each visible one has its event right before its frame")
     func announcedInTheStream() throws {
         let element = try #require(Element(factory: "alphachannel"))
         let harness = Harness(element, sink: "sink", source: "src")
@@ -38,7 +38,7 @@ import Testing
             for round in 0..<100 {
                 try? element.setProperty("enabled", to: round % 2 == 0)
                 toggles.wrappingAdd(1, ordering: .relaxed)
-                // So that some have a frame between them, and some don't.
+                // Some toggles get a frame between them, and some don't.
                 if round % 3 == 0 {
                     let before = frames.load(ordering: .relaxed)
                     _ = waitUntil { frames.load(ordering: .relaxed) > before }
@@ -46,15 +46,15 @@ import Testing
             }
         }
         var (hadAlpha, changes) = (false, 0)
-        // One more after the last toggle, which turned it off.
+        // Pushes one more frame after the last toggle, which turned alpha off.
         var isLast = false
         while !isLast {
             isLast = toggles.load(ordering: .relaxed) == 100
             harness.push([UInt8](repeating: 90, count: 64 * 32 * 3 / 2))
-            // What was pushed with this frame came before it.
+            // Events of this frame came before it.
             let announcements = harness.pulledEvents().count { $0 == "custom-downstream-sticky" }
             guard let size = harness.pull()?.bytes.count else {
-                Issue.record("nothing came out")
+                Issue.record("no frame came out")
                 break
             }
             #expect(size == 64 * 32 * 3 / 2 || size == 64 * 32 * 5 / 2)
@@ -68,7 +68,7 @@ import Testing
         #expect(changes >= 2 && !hadAlpha, "\(changes)")
     }
 
-    @Test("AL-3 the messages tell the changes that the frames show, in their order, and no frame is lost")
+    @Test("AL-3 messages report the changes that frames show, in their order, and no frame is lost")
     func announcedOnTheBus() async throws {
         let graph = try Graph(
             """
@@ -83,17 +83,17 @@ import Testing
             let number = try FrameNumber.read(frame)
             numbers.add(number)
             shown.add(frame.alpha != nil)
-            // So that no machine is too busy for a toggle in every third frame.
+            // Waits for the toggle of each third frame, however busy the machine is.
             if number % 3 == 0 { _ = waitUntil { toggles.load(ordering: .relaxed) >= Int(number) / 3 } }
         }
-        let told = Task { [events = graph.events] in
-            var told: [Bool] = []
-            for await event in events { if case .alphaChannel("a", let on) = event { told.append(on) } }
-            return told
+        let announced = Task { [events = graph.events] in
+            var announced: [Bool] = []
+            for await event in events { if case .alphaChannel("a", let on) = event { announced.append(on) } }
+            return announced
         }
         let toggling = Task.detached {
             for round in 0..<100 {
-                // Nor two between the same frames, of which none would show the first.
+                // Two toggles between the same frames would hide the first one.
                 while numbers.all.count < 3 * round + 2 { try await Task.sleep(for: .microseconds(300)) }
                 try alpha.enable(round % 2 == 0)
                 toggles.wrappingAdd(1, ordering: .relaxed)
@@ -105,6 +105,6 @@ import Testing
         #expect(numbers.all == Array(0..<300))
         let changes = zip([false] + shown.all, shown.all).filter { $0 != $1 }.map(\.1)
         #expect(changes.count > 2)
-        #expect(await told.value == changes)
+        #expect(await announced.value == changes)
     }
 }

@@ -7,12 +7,12 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphCore
 
-/// `buffer-type`: buffers as they come.
+/// Tests `buffer-type`, which delivers encoded or native buffers.
 @Suite struct BufferTypeTests {
     init() throws { try Nodes.register() }
 
     @Test(
-        "RP-12 `encoded` gives the access units as they come: codec, keyframes, timestamps, and every byte",
+        "RP-12 `encoded` delivers each access unit with codec, key frame flag, time and all bytes",
         arguments: [
             ("vp8enc keyframe-max-dist=4 deadline=1", VideoCodec.vp8),
             (
@@ -61,7 +61,7 @@ import Testing
         #expect(later == bytes.all)
     }
 
-    @Test("RP-12 `native` hands over the buffer itself, with its caps features, rotation and times")
+    @Test("RP-12 `native` delivers the buffer itself, with its caps features, rotation and times")
     func native() throws {
         let seen = Log<String>()
         let addresses = Log<UInt>()
@@ -94,7 +94,7 @@ import Testing
         #expect(later == address)
     }
 
-    @Test("RP-12 a closure gets native buffers of a graph, with their caps and memory")
+    @Test("RP-12 a closure can receive a graph's native buffers, with their caps and memory")
     func closure() async throws {
         let graph = try Graph(
             "videotestsrc num-buffers=2 ! video/x-raw,format=NV12,width=16 ! rawdatapipe name=n buffer-type=native")
@@ -106,7 +106,7 @@ import Testing
         #expect(seen.all == [String](repeating: "NV12 [\"SystemMemory\"]", count: 2))
     }
 
-    @Test("RP-12 a delegate takes native and encoded buffers too")
+    @Test("RP-12 a delegate can receive native and encoded buffers too")
     func delegates() async throws {
         final class Delegate: RawDataDelegate {
             let log = Log<String>()
@@ -130,7 +130,7 @@ import Testing
         #expect(throws: MediaGraphError.self) { try graph.rawDataPipe("n").subscribe(Delegate(), resolution: .p90) }
     }
 
-    @Test("RP-12 handler=count counts frames of every type")
+    @Test("RP-12 handler=count counts frames of each type")
     func counting() async throws {
         for (coder, type) in [("identity", "raw"), ("identity", "native"), ("jpegenc", "encoded")] {
             let graph = try Graph(
@@ -148,7 +148,7 @@ import Testing
         for type in ["raw", "native", "encoded"] { #expect("\(error!)".contains(type), "\(error!)") }
     }
 
-    @Test("RP-12 what only raw frames have is refused for the other types, and a receiver of the wrong kind says so")
+    @Test("RP-12 properties for raw frames and receivers of the wrong kind are refused for other types")
     func wrongCombinations() async throws {
         for property in ["resolution=90p", "format=BGRA", "apply-rotation=true", "apply-mirror=true"] {
             let graph = try Graph("videotestsrc num-buffers=1 ! rawdatapipe buffer-type=native \(property)")
@@ -163,12 +163,12 @@ import Testing
         #expect(throws: MediaGraphError.self) { try graph.rawDataPipe("p").frames }
         try graph.rawDataPipe("p").receive { _ in }
         let error = await #expect(throws: GraphError.self) { try await graph.run() }
-        #expect("\(error!)".contains("expected a receiver of native frames, for buffer-type=native"), "\(error!)")
+        #expect("\(error!)".contains("has no method for the native frames of buffer-type=native"), "\(error!)")
         let handled = try Graph(
             "videotestsrc num-buffers=1 ! rawdatapipe handler=framemd5 options=location=/dev/null buffer-type=native")
         let refused = await #expect(throws: GraphError.self) { try await handled.run() }
         #expect(
-            "\(refused!)".contains("buffer-type: expected one whose frames the handler takes, got native"),
+            "\(refused!)".contains("buffer-type=native: the handler doesn't take native frames"),
             "\(refused!)")
         // Encoded video doesn't link to a pipe of raw frames.
         #expect(throws: GraphError.self) { try Graph("videotestsrc ! jpegenc ! rawdatapipe") }

@@ -4,30 +4,30 @@ import Testing
 
 @testable import MediaGraphElements
 
-/// A sender with a clock of its own, and sound that is counted: what `ClockDrift` makes of it, in simulated time.
+/// Simulates a sender whose clock drifts against the clock that `ClockDrift` follows, in simulated time.
 private struct SimulatedSender {
-    /// By how much its clock is fast.
+    /// How much faster the sender's clock is, as a fraction.
     var drift = 0.0
-    /// Blocks come so much before or after their time.
+    /// The maximum deviation of a block's arrival, in seconds.
     var jitter = 0.0
-    /// When the first comes.
+    /// When the first block arrives, in seconds.
     var first = 0.0
     var block = 0.010
 
-    /// When a block is taken in, and how things stand then.
+    /// The state when a block arrives.
     struct Moment {
         var time: Double
-        /// By how much sound is late.
+        /// How late the audio is, in seconds.
         var late: Double
         var ratio: Double?
-        /// What skew does.
+        /// The correction by skew, in seconds.
         var skew: Double?
     }
 
-    /// Runs from `start` to `end`, as the samples behind `drift` are placed `late` at first.
+    /// Feeds the blocks of `seconds` to the clock and passes the state at each one to `look`.
     func run(_ clock: inout ClockDrift, seconds: Double, seed: UInt64 = 1, _ look: (Moment) -> Void) {
         var random = SplitMix64(state: seed)
-        // Where the next sample goes.
+        // The position of the next sample, in seconds.
         var place = first
         for index in 0..<Int(seconds / block) {
             let time = Double(index) * block / (1 + drift)
@@ -45,7 +45,7 @@ private struct SimulatedSender {
     private func clock(_ correction: DriftCorrection) -> ClockDrift { ClockDrift(correction, aheadLimit: 0.1) }
 
     @Test(
-        "VM-3 sound that comes ±30 ms off its time, but by the graph's clock, is left alone for 30 minutes",
+        "VM-3 audio that jitters by ±30 ms without drift isn't corrected in 30 minutes",
         arguments: [DriftCorrection.resample, .skew], [0.005, 0.010, 0.020])
     func jitter(correction: DriftCorrection, block: Double) {
         for seed in 1...2 as ClosedRange<UInt64> {
@@ -59,7 +59,7 @@ private struct SimulatedSender {
     }
 
     @Test(
-        "VS-9 a clock that is 200 ppm off is held within 20 ms for 30 minutes, however its blocks jitter",
+        "VS-9 a clock that is 200 ppm off is held within 20 ms for 30 minutes, with and without jitter",
         arguments: [DriftCorrection.resample, .skew], [200e-6, -200e-6])
     func drift(correction: DriftCorrection, drift: Double) {
         for (jitter, block) in [(0, 0.010), (0.030, 0.010), (0.030, 0.020), (0.020, 0.100)] {
@@ -73,12 +73,12 @@ private struct SimulatedSender {
             #expect(worst < 0.015, "\(jitter), \(block)")
             #expect(greatest <= ClockDrift.greatest + 1e-12)
             #expect((clock.ratio != nil) == (correction == .resample))
-            // 360 ms, by 10 ms or a little more.
+            // The drift of 360 ms is corrected in steps of 10 ms or a little more.
             #expect(correction == .skew ? (30...36).contains(skews) : skews == 0, "\(skews)")
         }
     }
 
-    @Test("VS-9 without correction the drift is what it is: 200 ppm are 360 ms after 30 minutes")
+    @Test("VS-9 without correction, 200 ppm of drift are 360 ms after 30 minutes")
     func none() {
         var clock = clock(.none)
         var (last, isTouched) = (0.0, false)
@@ -90,7 +90,7 @@ private struct SimulatedSender {
     }
 
     @Test(
-        "VS-9 a first block at the end of the jitter is made up for: within 20 ms after five seconds",
+        "VS-9 a first block at the limit of the jitter is corrected to 20 ms within five seconds",
         arguments: [DriftCorrection.resample, .skew], [-0.030, 0.030])
     func firstBlock(correction: DriftCorrection, first: Double) {
         for seed in 1...5 as ClosedRange<UInt64> {
@@ -106,7 +106,7 @@ private struct SimulatedSender {
         }
     }
 
-    @Test("VM-3 a rate is never changed by more than 5000 ppm, nor by more than 1000 after 20 s, whatever comes")
+    @Test("VM-3 the rate changes by at most 5000 ppm, and after 20 s by at most 1000 ppm")
     func limits() {
         for drift in [0.05, -0.05, 0.002, -0.002] {
             var clock = clock(.resample)
@@ -117,12 +117,13 @@ private struct SimulatedSender {
                 if $0.time > 25 { later = max(later, change) }
             }
             #expect(first <= ClockDrift.greatestAtFirst + 1e-12)
-            // One that is 5 % fast is ever again further ahead than is known for a clock, and looked at anew.
+            // A sender that is 5 % fast repeatedly runs further ahead than a clock would, and is measured anew each
+            // time.
             #expect(drift > 0.01 || later <= ClockDrift.greatest + 1e-12, "\(drift): \(later)")
         }
     }
 
-    @Test("VS-9 a sender that falls 40 ms behind for good is in step again within a minute")
+    @Test("VS-9 a sender that falls behind by 40 ms for good is in sync again within a minute")
     func step() {
         var clock = clock(.resample)
         var place = 0.0
@@ -137,7 +138,7 @@ private struct SimulatedSender {
         #expect(worst <= 0.0401 && end < 0.010, "\(worst), \(end)")
     }
 
-    @Test("VM-4 a pause keeps the rate that is known, and what came before it is forgotten")
+    @Test("VM-4 a pause keeps the known rate and discards the measurements before it")
     func pause() throws {
         var clock = clock(.resample)
         SimulatedSender(drift: -200e-6, jitter: 0.010, first: 0.010).run(&clock, seconds: 300) { _ in }
@@ -151,13 +152,13 @@ private struct SimulatedSender {
     }
 
     @Test(
-        "VM-4 what a pump that never sleeps sends ahead is no clock: nothing is corrected",
+        "VM-4 a sender that runs ahead without a clock isn't corrected",
         arguments: [DriftCorrection.resample, .skew], [0.001, 0.010, 0.100])
     func pumpThatNeverSleeps(correction: DriftCorrection, block: Double) {
         var clock = clock(correction)
         var isTouched = false
         for index in 0..<Int(60 / block) {
-            // 200 ms ahead of what goes out: then it waits.
+            // The sender runs 200 ms ahead of the output and then waits.
             let place = Double(index) * block
             clock.observe(max(0, place - 0.2) - place, lasting: block)
             if clock.ratio != nil || clock.takeSkew() != nil { isTouched = true }

@@ -7,11 +7,11 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphHandlers
 
-/// Custom rendering: what the program gets, and what leaves `src`.
+/// Tests custom rendering: the frames that the program gets, and those that leave `src`.
 @Suite struct CustomRenderTests {
     init() throws { try Nodes.register() }
 
-    /// The digests of the frames that two pipes get: the program's, and one behind its `src`.
+    /// The digests of the frames that two pipes get: the program's pipe, and one behind its `src`.
     private func digests(_ properties: String, frames: Int) async throws -> (app: [String], engine: [String]) {
         let graph = try Graph(
             """
@@ -30,21 +30,21 @@ import Testing
         return (app.all, engine.all)
     }
 
-    @Test("CR-1 without engine-render frames go to the program only, and what is linked to `src` still ends")
+    @Test("CR-1 without engine-render only the program gets frames, and the branch at `src` still ends")
     func appOnly() async throws {
         let (app, engine) = try await digests("", frames: 5)
         #expect(app.count == 5)
         #expect(engine.isEmpty)
     }
 
-    @Test("CR-1 with engine-render the program gets each frame, and the same leaves `src`")
+    @Test("CR-1 with engine-render the program gets each frame, and `src` gets the same")
     func both() async throws {
         let (app, engine) = try await digests("engine-render=true", frames: 5)
         #expect(Set(app).count == 5)
         #expect(app == engine)
     }
 
-    @Test("CR-1 with `src` unlinked, or requested and linked to nothing, the program still gets its frames")
+    @Test("CR-1 the program gets its frames even if `src` is unlinked")
     func unlinked() async throws {
         for isRequested in [false, true] {
             let graph = try Graph(
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("CR-1 `src` comes and goes while the pipe is stopped; while it runs it is refused with a warning")
+    @Test("CR-1 `src` may be requested only while the pipe is stopped; later it is refused with a warning")
     func requested() throws {
         let pipeline = try Pipeline(parsing: "videotestsrc ! rawdatapipe name=p engine-render=true")
         let warnings = Log<String>()
@@ -82,14 +82,14 @@ import Testing
         pipeline.setState(.null)
     }
 
-    @Test("CR-2 what is published is the same, byte for byte over 1 000 frames, whatever the program asks for")
+    @Test("CR-2 published frames are the same byte for byte, whatever the program asks for")
     func published() async throws {
         let alone = try await digests("engine-render=true", frames: 1000).engine
-        let asked = try await digests(
+        let customized = try await digests(
             "engine-render=true format=BGRA resolution=90p apply-mirror=true", frames: 1000)
         #expect(Set(alone).count == 1000)
-        #expect(asked.engine == alone)
-        #expect(asked.app.count == 1000 && asked.app != alone)
+        #expect(customized.engine == alone)
+        #expect(customized.app.count == 1000 && customized.app != alone)
     }
 
     private struct Receiver: VideoConsumer {
@@ -97,7 +97,7 @@ import Testing
         func receive(_ frame: borrowing VideoFrame) throws { try onFrame(frame) }
     }
 
-    @Test("CR-3 frames carry what to flip and their stream's ID, kept ones too; the pipe flips nothing")
+    @Test("CR-3 frames have their flip and stream ID, kept ones too, and the pipe flips nothing")
     func flipAndStream() throws {
         let seen = Log<String>()
         let kept = Log<OwnedVideoFrame>()
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(
-        "CR-5 the configuration is locked while running: setting it is an error, and it keeps its value",
+        "CR-5 changing the configuration while running is an error, and the old value stays",
         arguments: [
             ("buffer-type", "encoded"), ("format", "rgb"), ("engine-render", "true"), ("apply-rotation", "true"),
             ("apply-mirror", "true"), ("resolution", "90p"), ("memory-mode", "heap"),
@@ -143,7 +143,7 @@ import Testing
         #expect(try pipe.propertyText(property) == value)
     }
 
-    @Test("CR-6 frames have the configured capture size and rate, and a lower rate where flow control lowers it")
+    @Test("CR-6 frames have the configured size and rate, and a lower rate behind flow control")
     func captureSizeAndRate() async throws {
         for (drop, step) in [("", 40), (" ! videorate drop-only=true max-rate=5", 200)] {
             let graph = try Graph(
@@ -163,12 +163,12 @@ import Testing
         }
     }
 
-    @Test("CR-3 captured frames carry the flip that their source's node says, each from the next one sent on")
+    @Test("CR-3 captured frames have the flip that their source's node had when they were sent")
     func sourceFlip() async throws {
         let graph = try Graph("videosource name=s pace=fast flip=x ! rawdatapipe name=p")
         let node = try graph.videoSource("s")
         let source = RecordingSource(onStart: { sender in
-            // In `startSend` nothing waits, and nothing is lost of what blocks.
+            // Inside `startSend`, sending neither blocks nor drops a frame.
             for flip in [Flip.x, .xy, .none, .y] {
                 try node.set("flip", to: flip)
                 try sendNow(sender, patternedFrame(width: 16, height: 4), FrameDescription(width: 16, height: 4))
@@ -189,7 +189,7 @@ import Testing
     }
 
     @Test(
-        "CR-1 behind a stream that is linked later both branches run, with and without engine-render",
+        "CR-1 both branches run behind a delayed link, with and without engine-render",
         arguments: [true, false])
     func linkedLater(rendersEngine: Bool) async throws {
         let graph = try Graph(
@@ -201,7 +201,7 @@ import Testing
         #expect(try NodeCounts(graph.element("p"))?.frames == 5)
     }
 
-    @Test("CR-1 `src` may go while frames flow: the program's go on")
+    @Test("CR-1 `src` may be released while frames flow, and the program's frames go on")
     func releasedWhileRunning() throws {
         for _ in 0..<20 {
             let pipeline = try Pipeline(

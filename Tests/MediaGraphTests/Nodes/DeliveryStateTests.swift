@@ -5,11 +5,11 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphElements
 
-/// The state machine of a pipe's subscription, alone.
+/// Tests the state machine of a pipe's subscription on its own.
 @Suite struct DeliveryStateTests {
     private typealias State = DeliveryState<UnmanagedSample, PipeSignal>
 
-    /// The state behind a reference, which `#expect` can call, with its answers as words.
+    /// Wraps the state in a reference that `#expect` can call, and returns its answers as words.
     private final class Machine {
         var state = State()
 
@@ -28,7 +28,7 @@ import Testing
         func enterLast() -> Bool { state.enterLast(on: 1) == true }
         func isQuiet(for thread: UInt) -> Bool { state.isQuiet(for: thread) }
 
-        /// What becomes of a signal.
+        /// Returns what the state does with a signal.
         func admit(_ signal: PipeSignal) -> String {
             switch state.admit(signal, on: 1) {
             case .deliver: "deliver"
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("RP-5 nothing is delivered before a run has opened, nor after it has stopped")
+    @Test("RP-5 nothing is delivered before a run has opened or after it has stopped")
     func order() {
         let machine = Machine(isOpen: false)
         #expect(machine.admit(.status(true)) == "ignored")
@@ -70,7 +70,7 @@ import Testing
         #expect(machine.phase == .idle)
     }
 
-    @Test("EL-2 end-of-stream is told once, and once more after a flush")
+    @Test("EL-2 the end of the stream is delivered once, and once more after a flush")
     func end() {
         let machine = Machine()
         #expect(machine.admit(.end) == "deliver")
@@ -82,7 +82,7 @@ import Testing
         #expect(machine.admit(.end) == "deliver")
     }
 
-    @Test("EL-2 a flush takes the end of the stream out of the queue and leaves the status in it")
+    @Test("EL-2 a flush removes the end of the stream from the queue and keeps the status")
     func flush() {
         let machine = Machine(.dropOldest)
         #expect(machine.admit(.status(true)) == "queued")
@@ -97,7 +97,7 @@ import Testing
         #expect(machine.next() == "wait")
     }
 
-    @Test("EL-1 a stop lets the delivery thread tell what is queued, and go")
+    @Test("EL-1 a stop lets the delivery thread deliver queued signals and exit")
     func stop() {
         let machine = Machine(.dropOldest)
         #expect(machine.admit(.status(true)) == "queued")
@@ -107,7 +107,7 @@ import Testing
         #expect(machine.next() == "exit")
     }
 
-    @Test("EL-1 holds end one by one: who waits in a handler may do so again after the last")
+    @Test("EL-1 delivery may block in a handler again only after the last hold is released")
     func holds() {
         let machine = Machine()
         machine.state.hold(.paused)
@@ -116,7 +116,7 @@ import Testing
         #expect(machine.release(.paused))
     }
 
-    @Test("RP-9 after cancelling nothing is delivered, whatever the state was, and no run revives it")
+    @Test("RP-9 after cancellation nothing is delivered in any state, and no run restarts it")
     func cancel() {
         let failed = Machine()
         _ = failed.admit(.end)
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test("RP-9 another thread waits for the callback in flight; the callback itself doesn't")
+    @Test("RP-9 other threads wait for a running callback, but the callback's own thread doesn't")
     func quiet() {
         let machine = Machine()
         #expect(machine.admit(.status(true)) == "deliver")
@@ -145,7 +145,7 @@ import Testing
         #expect(machine.isQuiet(for: 7))
     }
 
-    @Test("RP-5 a handler that failed gets no more in that run, and a delegate that is gone never")
+    @Test("RP-5 a failed handler gets nothing more in its run, and a released delegate nothing ever")
     func failure() {
         let machine = Machine()
         #expect(machine.admit(.status(true)) == "deliver")

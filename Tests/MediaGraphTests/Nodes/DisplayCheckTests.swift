@@ -4,10 +4,10 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphDevices
 
-/// What would end the program where there is no display.
+/// Tests the problems reported for sinks whose display is missing, some of which would end the program.
 @Suite struct DisplayCheckTests {
     @Test(
-        "GR-2 DirectFB's window is refused without a framebuffer, also inside another element's property",
+        "GR-2 DirectFB's sink is an error without a framebuffer, also inside another element's property",
         arguments: [
             "videotestsrc ! dfbvideosink", "videotestsrc ! fpsdisplaysink video-sink=dfbvideosink",
             "playbin uri=file:///a.mkv video-sink=\"videoconvert ! dfbvideosink\"",
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(
-        "GR-2 a sink without the screen that it draws on is a warning",
+        "GR-2 a sink whose screen is missing is a warning",
         arguments: [
             ("waylandsink", "WAYLAND_DISPLAY isn't set"), ("fbdevsink", "/dev/fb0 can't be opened"),
             ("kmssink", "/dev/dri/card0 can't be opened"),
@@ -38,7 +38,7 @@ import Testing
         #expect(with.problems(among: elements) == [])
     }
 
-    @Test("GR-3 no element chooses DirectFB's window by itself")
+    @Test("GR-3 no element chooses DirectFB's sink automatically")
     func rank() throws {
         try Nodes.register()
         #expect(ElementFactoryInfo.rank(of: "dfbvideosink") ?? 0 == 0)

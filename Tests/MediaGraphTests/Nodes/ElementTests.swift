@@ -7,11 +7,11 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphCore
 
-/// What every node owes as a GStreamer element.
+/// Tests what each node does as a GStreamer element: properties, events, documentation, caps.
 @Suite struct ElementTests {
     init() throws { try Nodes.register() }
 
-    @Test("EL-1 a property locked while running keeps its value, posts a warning, and the Swift setter throws")
+    @Test("EL-1 setting a property that is locked while running fails with a warning and an error")
     func locked() throws {
         let pipeline = try Pipeline(parsing: "videotestsrc ! rawdatapipe name=pipe resolution=360p")
         let warnings = Log<String>()
@@ -33,7 +33,7 @@ import Testing
         #expect(try pipe.property("resolution", as: Resolution.self) == .p720)
     }
 
-    @Test("EL-1 a value out of range keeps the property, posts a warning, and the Swift setter throws")
+    @Test("EL-1 setting a property out of its range fails with a warning and an error")
     func outOfRange() throws {
         let pipeline = try Pipeline(parsing: "videotestsrc ! rawdatapipe name=pipe max-frames=7")
         let warnings = Log<String>()
@@ -64,7 +64,7 @@ import Testing
             ])
     }
 
-    @Test("EL-2 a videosource gives STREAM_START, CAPS, SEGMENT, its status, and EOS only at the end")
+    @Test("EL-2 a videosource sends STREAM_START, CAPS, SEGMENT and its status, and EOS only at the end")
     func sourceEvents() throws {
         let element = try #require(Element(factory: "videosource"))
         try element.setProperty("handler", to: "counter")
@@ -82,14 +82,14 @@ import Testing
             })
         #expect(
             events.filter { $0 != "latency" } == [
-                // The status needs a SEGMENT ahead of it, and the base class gives one with the first buffer.
+                // The status needs a SEGMENT before it, and the base class sends another one with the first buffer.
                 "stream-start", "caps", "segment", "custom-downstream-sticky", "segment", "custom-downstream-sticky",
                 "eos",
             ], "\(events)")
     }
 
     @Test(
-        "EL-4 every property, pad and message is documented, as gst-inspect-1.0 prints it",
+        "EL-4 gst-inspect-1.0 shows documentation for each property, pad and message",
         .disabled(if: Sanitizer.isAny, Sanitizer.stockPrograms),
         arguments: Nodes.factoryNames)
     func documented(factory: String) throws {
@@ -99,7 +99,7 @@ import Testing
             environment: ["GST_REGISTRY": ChildProcess.buildFolder.appendingPathComponent("test-registry.bin").path])
         #expect(child.status == 0, "\(child.errors)")
         for property in declaration.properties {
-            // A long name fills its column.
+            // A long name fills the column.
             let column = property.name + String(repeating: " ", count: max(0, 20 - property.name.count)) + ":"
             let line = child.output.split(separator: "\n").first { $0.drop { $0 == " " }.hasPrefix(column) }
             let blurb = line.map { $0[$0.index(after: $0.firstIndex(of: ":")!)...] } ?? ""
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(
-        "EL-4 each node has its debug category and says there what it decides",
+        "EL-4 each node has a debug category and logs its decisions there",
         .disabled(if: Sanitizer.isAny, Sanitizer.stockPrograms))
     func debugCategories() throws {
         let child = try ChildProcess.run(
@@ -171,13 +171,13 @@ import Testing
         _ = element.setState(.null)
     }
 
-    @Test("EL-4 GST_DEBUG_DUMP_DOT_DIR's picture has the nodes")
+    @Test("EL-4 the graph's DOT text contains the nodes")
     func dot() async throws {
         let graph = try Graph("videosource name=camera ! preprocessor ! rawdatapipe name=frames")
         #expect(graph.dotGraph.contains("camera") && graph.dotGraph.contains("GstRawDataPipe"))
     }
 
-    @Test("EL-6 one field a buffer is refused with an error that says so")
+    @Test("EL-6 buffers with one field each are refused with an error that says so")
     func alternateFields() throws {
         let pipeline = try Pipeline(
             parsing: """
@@ -195,7 +195,7 @@ import Testing
     }
 
     @Test(
-        "EL-3 DMABuf caps pass where no byte is touched, and are refused with both sides named where one is",
+        "EL-3 DMABuf caps pass a node that touches no bytes, and are otherwise an error with both sides",
         arguments: [
             ("preprocessor", "invert", "the handler takes"), ("frameobserver", "count", "the observer can be shown"),
         ])
@@ -218,7 +218,7 @@ import Testing
     }
 
     @Test(
-        "EL-6 a stream whose segment counts bytes has no running time, and is no reason for a critical warning",
+        "EL-6 a stream in bytes format has no running time and causes no critical warning",
         arguments: [
             "preprocessor handler=invert ! fakesink", "frameobserver handler=count ! fakesink",
             "rawdatapipe handler=count",
@@ -233,7 +233,7 @@ import Testing
     }
 
     @Test(
-        "EL-2 with qos=true a frame that the base class drops is counted as dropped, and as nothing else",
+        "EL-2 with qos=true a frame that the base class drops counts only as dropped",
         arguments: ["preprocessor", "frameobserver"])
     func qualityOfService(factory: String) throws {
         let element = try #require(Element(factory: factory))
@@ -248,9 +248,9 @@ import Testing
         #expect(NodeCounts(element)?.dropped == 1)
     }
 
-    /// A class of another name each round.
+    /// A class with a new name in each round.
     private final class NewSource: PushSource, @unchecked Sendable {
-        // `@unchecked Sendable`: has no state.
+        // `@unchecked Sendable`: the class has no state.
         static let round = Atomic<Int>(0)
 
         override class var declaration: ElementDeclaration {
@@ -262,7 +262,7 @@ import Testing
         }
     }
 
-    @Test("EL-1 threads that want the first element of a class at once all get one")
+    @Test("EL-1 threads that create the first element of a class at the same time all get one")
     func firstOfItsClass() {
         GStreamerRuntime.initialize()
         for round in 1...200 {

@@ -3,12 +3,12 @@ import Testing
 
 @testable import MediaGraphElements
 
-/// Timestamps made from arrivals. Times are milliseconds unless they say otherwise.
+/// Tests timestamps made from arrival times. Times are in milliseconds unless stated otherwise.
 @Suite struct EvenTimestampsTests {
-    /// Pseudo-random, the same on each run.
+    /// A pseudo-random generator with the same values in each run.
     private struct Random {
         var state: UInt64 = 7
-        /// -1…1.
+        /// A value from -1 to 1.
         mutating func next() -> Double {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             return Double(state >> 11) / Double(1 << 52) - 1
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("VS-9 a pump that jitters by ±20 ms gives timestamps within 1 ms of even", arguments: 1...40)
+    @Test("VS-9 a source that jitters by ±20 ms gets timestamps within 1 ms of an even grid", arguments: 1...40)
     func jitter(seed: UInt64) {
         for (rate, period) in [
             (Fraction(30, 1), 1000.0 / 30), (Fraction(15, 1), 1000.0 / 15), (Fraction(30000, 1001), 33.3667),
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(
-        "VS-9 a steady pump whose clock is off is followed: no step of 1 ms, and within 20 ms after ten seconds",
+        "VS-9 timestamps follow a source whose clock is off, in steps under 1 ms",
         arguments: [33.0, 33.6, 34.0])
     func drift(period: Double) {
         let stamps = stamps(1800, period: period, jitter: 0.3, seed: 3)
@@ -49,7 +49,7 @@ import Testing
         #expect(off.max()! < 35 && off.dropFirst(300).max()! < 20)
     }
 
-    @Test("VS-9 a pause starts a new grid at the frame after it")
+    @Test("VS-9 a pause starts a new grid at the next frame")
     func pause() {
         var even = EvenTimestamps(rate: Fraction(10, 1))
         var stamp = ClockTime.zero
@@ -59,7 +59,7 @@ import Testing
         #expect(even.stamp(arrival: .milliseconds(25_110)) == .milliseconds(25_100))
     }
 
-    @Test("VS-9 a source that doesn't keep its rate is stamped as its frames arrive, and never backwards")
+    @Test("VS-9 a source that doesn't keep its rate gets its arrival times, which never go backwards")
     func wrongRate() {
         var even = EvenTimestamps(rate: Fraction(30, 1))
         var last = ClockTime.zero
@@ -70,7 +70,7 @@ import Testing
             if index > 20 { #expect(stamp == arrival) }
             last = stamp
         }
-        // All at once, a thousand times.
+        // A thousand frames arrive at the same time.
         for _ in 0..<1000 {
             let stamp = even.stamp(arrival: .milliseconds(60_000))
             #expect(stamp > last)
@@ -79,7 +79,9 @@ import Testing
         #expect(last < .milliseconds(60_001))
     }
 
-    @Test("VS-8 the limit lets a rate pass, with jitter, and stops one that is higher", arguments: [0.0, 20.0])
+    @Test(
+        "VS-8 the rate limit passes the configured rate with jitter, and drops frames of a higher one",
+        arguments: [0.0, 20.0])
     func limit(jitter: Double) {
         func passed(_ rate: Double) -> Int {
             var random = Random()
@@ -95,7 +97,7 @@ import Testing
         #expect(passed(30) == 600)
         #expect(passed(30.3) == 600)
         #expect(passed(15) == 600)
-        // 600 frames at 60 a second are ten seconds: 315 of them, and the few that may come early.
+        // 600 frames at 60 a second last ten seconds; 315 of them pass, and the few that may come early.
         #expect((315...320).contains(passed(60)))
     }
 }

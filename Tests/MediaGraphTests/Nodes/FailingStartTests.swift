@@ -6,13 +6,13 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphCore
 
-/// A source whose `startSend` fails: its gate is closed again, and a later start is like a first one.
+/// Tests a source whose `startSend` fails: the node accepts no frames, and can be started again.
 @Suite struct FailingStartTests {
     init() throws { try Nodes.register() }
 
     private struct Broken: Error {}
 
-    @Test("VS-4 after a startSend that failed nothing gets in, as the typed error says, and a later start works")
+    @Test("VS-4 after startSend has failed, frames are refused with a typed error, and a restart works")
     func refusedAfter() throws {
         let frame = FrameDescription(width: 16, height: 4)
         func bytes(_ seed: Int) -> [UInt8] { patternedFrame(width: 16, height: 4, seed: seed) }
@@ -27,7 +27,7 @@ import Testing
             RawDataPipeTests.Consumer(onFrame: { frames.add($0.packedBytes) }), memoryMode: nil,
             to: try #require(pipeline.element(named: "p")))
         #expect(pipeline.setState(.playing) == .failure)
-        // The node is as it was before PLAYING, not in NULL, where nothing is accepted anyway.
+        // The node is back in PAUSED as before, not in NULL, where it never accepts frames.
         #expect(element.state == .paused)
         let error = try #require(throws: MediaGraphError.self) { try sendNow(source.sender, bytes(0), frame) }
         #expect(error.code == .wrongUsage && error.detail.actual == "only possible between startSend and stopSend")

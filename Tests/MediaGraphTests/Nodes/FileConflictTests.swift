@@ -4,7 +4,7 @@ import Testing
 
 @testable import MediaGraph
 
-/// What is said of descriptions that would destroy a file.
+/// Tests the errors for descriptions that would destroy a file.
 @Suite struct FileConflictTests {
     private let folder: TemporaryFolder
 
@@ -16,13 +16,13 @@ import Testing
         try FileManager.default.linkItem(atPath: folder.file("x.webm"), toPath: folder.file("hard.webm"))
     }
 
-    /// The errors, `DIR` in the text and in what is said being the folder.
+    /// Returns the errors' messages. `DIR` stands for the folder in the text and in the messages.
     private func errors(_ text: String) throws -> [String] {
         try Graph.diagnose(Description(text.replacing("DIR", with: folder.path), name: "a.pipeline"), isMadeNext: true)
             .filter { $0.severity == .error }.map { $0.message.replacing(folder.path, with: "DIR") }
     }
 
-    @Test("GR-11 a file that is read and written is refused with both places")
+    @Test("GR-11 a file that is both read and written is an error at both places")
     func bothPlaces() throws {
         let text = "filesrc location=x.webm ! decodebin ! vp8enc ! webmmux ! filesink location=./x.webm"
         let found = try Graph.diagnose(Description(text, name: "a.pipeline")).filter { $0.severity == .error }
@@ -38,7 +38,7 @@ import Testing
                 """)
     }
 
-    @Test("GR-11 a program's graph isn't made of such a description, and the file stays as it was")
+    @Test("GR-11 a program can't create a graph with a file conflict, and the file stays unchanged")
     func program() throws {
         let path = folder.file("x.webm")
         #expect(throws: GraphError.self) { try Graph("filesrc location=\(path) ! filesink location=\(path)") }
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(
-        "GR-11 one file is seen behind links, URIs and patterns, in elements, handlers and options",
+        "GR-11 a file is recognized through links, URIs and patterns, in elements and in handlers",
         arguments: [
             "filesrc location=DIR/x.webm ! filesink location=DIR/link.webm",
             "filesrc location=DIR/hard.webm ! filesink location=DIR/../\("DIR/x.webm")",
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(
-        "GR-11 two readers of a file, and what keeps nothing, are no conflict",
+        "GR-11 two readers of a file, and sinks that store nothing, are no conflict",
         arguments: [
             "filesrc location=DIR/x.webm ! fakesink filesrc location=DIR/link.webm ! fakesink",
             "videotestsrc ! filesink location=/dev/null videotestsrc ! filesink location=/dev/null",
@@ -101,12 +101,12 @@ import Testing
             "videotestsrc ! rawdatapipe handler=framemd5 videotestsrc ! rawdatapipe handler=framemd5",
         ])
     func allowed(text: String) throws {
-        // Where the tests' own streams are files, they are what conflicts.
+        // The streams of the test run itself may be files, and would then conflict.
         #expect(try errors(text).filter { !$0.contains("/dev/std") } == [])
     }
 
     @Test(
-        "GR-11 what isn't a file is never told as one that is missing",
+        "GR-11 a location that isn't a file is never reported as a missing file",
         arguments: [
             "dataurisrc uri=data:text/plain,a ! fakesink", "souphttpsrc location=example.com/a ! fakesink",
             "rtspsrc location=rtsp://example.com/a ! fakesink", "rtmp2src location=rtmp://a/b/c ! fakesink",
@@ -116,7 +116,7 @@ import Testing
         #expect(try Graph.diagnose(Description(text)).filter { $0.message.contains("file") } == [])
     }
 
-    @Test("GR-11 a property of a running graph isn't set to a file that the graph uses elsewhere")
+    @Test("GR-11 a property of a running graph can't be set to a file that the graph uses elsewhere")
     func setWhileRunning() throws {
         let graph = try Graph(
             """
@@ -137,21 +137,21 @@ import Testing
         #expect(conflict("location", folder.file("x.webm"), of: try graph.element("r")) == nil)
     }
 
-    @Test("GR-11 a FIFO that is read and written is no conflict")
+    @Test("GR-11 reading and writing the same FIFO is no conflict")
     func fifo() throws {
         #expect(mkfifo(folder.file("fifo"), 0o600) == 0)
         #expect(
             try errors("filesrc location=DIR/fifo ! fakesink videotestsrc ! filesink location=DIR/fifo") == [])
     }
 
-    @Test("GR-11 a description that would overwrite its own file is refused")
+    @Test("GR-11 a description that would overwrite its own file is an error")
     func ownFile() throws {
         let path = try folder.write("own.pipeline", Array("videotestsrc ! filesink location=${HERE}/own.pipeline".utf8))
         let found = try Graph.diagnose(try Description(contentsOfFile: path)).filter { $0.severity == .error }
         #expect(found.map(\.message) == ["filesink writes \"\(path)\", which is this description's own file"])
     }
 
-    @Test("GR-11 check tells of a file that can't be written, and of a name that is empty")
+    @Test("GR-11 `check` reports a file that can't be written and an empty file name")
     func unwritable() throws {
         func found(_ text: String) throws -> [String] {
             try Graph.diagnose(Description(text.replacing("DIR", with: folder.path))).map {

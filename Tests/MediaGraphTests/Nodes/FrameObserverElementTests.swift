@@ -7,11 +7,11 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphElements
 
-/// The element `frameobserver`: what it refuses, and how its observer changes while it runs.
+/// Tests the element `frameobserver`: what it refuses, and how its observer changes while it runs.
 @Suite struct FrameObserverElementTests {
     init() throws { try Nodes.register() }
 
-    @Test("EL-6 interlaced frames are shown, but not turned: an error says so")
+    @Test("EL-6 an observer gets interlaced frames, but turning them is an error")
     func interlaced() async throws {
         let source =
             "videotestsrc num-buffers=2 ! video/x-raw,format=I420,width=16,height=16,interlace-mode=interleaved"
@@ -45,7 +45,7 @@ import Testing
         pipeline.setState(.null)
     }
 
-    @Test("FO-2 observers are given, replaced and taken away while frames flow")
+    @Test("FO-2 observers can be attached, replaced and detached while frames flow")
     func swapped() throws {
         let harness = try ObserverHarness.make(.i420, 16, 4) { (frame: inout VideoFrame) in
             var luma = try frame.mutablePlane(.y)
@@ -68,7 +68,7 @@ import Testing
         #expect(luma() == 2)
     }
 
-    @Test("GR-10 an observer is swapped by property between two frames, and options begin anew with it")
+    @Test("GR-10 setting `handler` replaces the observer between two frames")
     func swappedByProperty() throws {
         let element = try ObserverHarness.element(.readWrite)
         let harness = ObserverHarness.make(element, .i420, 16, 4)
@@ -84,7 +84,7 @@ import Testing
         #expect(NodeCounts(element)?.frames == 3)
     }
 
-    @Test("GR-10 a swap that can't be is refused with the reason, and the observer that is there goes on")
+    @Test("GR-10 setting an unsuitable handler is refused with the reason, and the old observer goes on")
     func refusedSwap() throws {
         let element = try ObserverHarness.element(.readWrite)
         try element.setProperty("handler", to: "invert")
@@ -92,13 +92,13 @@ import Testing
         let unknown = #expect(throws: PropertyError.self) { try element.setProperty("handler", to: "nosuch") }
         #expect("\(unknown!)".contains("nosuch"), "\(unknown!)")
         let wrongMode = #expect(throws: PropertyError.self) { try element.setProperty("handler", to: "count") }
-        #expect("\(wrongMode!)".contains("expected read-only, for count"), "\(wrongMode!)")
+        #expect("\(wrongMode!)".contains("expected read-only for observer count"), "\(wrongMode!)")
         #expect(try element.property("handler", as: String.self) == "invert")
         harness.push([UInt8](repeating: 9, count: 96))
         #expect(harness.pull()?.bytes[5] != 9)
     }
 
-    @Test("FO-2 what can't be shown at all is a typed error that names both sides, and the frames go on")
+    @Test("FO-2 attaching an observer that can't get the stream's frames is an error, and frames go on")
     func cannotBeShown() throws {
         let element = try ObserverHarness.element(.readOnly)
         let harness = Harness(element, sink: "sink", source: "src")
@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test(
-        "FO-2 `on-error`: a frame whose observer throws goes on as it came in, goes no further, or ends the stream",
+        "FO-2 `on-error` decides whether a frame whose observer fails passes, is dropped or ends the stream",
         arguments: [FailurePolicy.pass, .drop, .stop], [VideoFormat.i420, .rgba])
     func failures(policy: FailurePolicy, preference: VideoFormat) throws {
         struct Broken: Error {}

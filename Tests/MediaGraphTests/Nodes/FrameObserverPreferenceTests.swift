@@ -8,7 +8,7 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphHandlers
 
-/// Format, rotation and mirror as an observer prefers them.
+/// Tests an observer's preferred format, rotation and mirroring.
 @Suite struct FrameObserverPreferenceTests {
     init() throws { try Nodes.register() }
 
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(
-        "FO-4 the preference is asked at registration and after it changed, not in between; each time a message says so"
+        "FO-4 the preference is read at registration and after each change, with a message each time"
     )
     func asked() async throws {
         final class Wish: Sendable {
@@ -74,7 +74,7 @@ import Testing
         #expect(messages == ["pre-encoder I420", "pre-encoder RGBA"])
     }
 
-    @Test("FO-4 new caps and new runs are no new question: the answer that was given holds for them")
+    @Test("FO-4 new caps and new runs don't read the preference again")
     func askedOnce() throws {
         final class Asked: Sendable { let times = Atomic<Int>(0) }
         struct Observer: FrameObserver {
@@ -117,7 +117,7 @@ import Testing
     ]
 
     @Test(
-        "FO-4 rotation applied turns each frame upright by its own rotation, mirror applied mirrors it; the stream goes on as it was"
+        "FO-4 an observer can get upright and mirrored frames, and the stream goes on unchanged"
     )
     func turned() throws {
         for (rotation, turns, mirrors, expected) in Self.turns {
@@ -131,7 +131,7 @@ import Testing
             let (address, bytes) = (buffer.address, buffer.bytes)
             harness.push(buffer)
             guard let out = harness.pull() else {
-                Issue.record("nothing came out")
+                Issue.record("no frame came out")
                 return
             }
             #expect(seen.all.first?.0 == expected, "\(rotation) \(turns) \(mirrors)")
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test("FO-4 what an editor writes into a turned and mirrored frame goes on where the stream has it")
+    @Test("FO-4 edits in a turned and mirrored frame reach the stream at the right pixels")
     func turnedBack() throws {
         for (rotation, turns, mirrors, expected) in Self.turns {
             let preference = FramePreference(format: .rgba, appliesRotation: turns, appliesMirror: mirrors)
@@ -151,7 +151,7 @@ import Testing
             }
             harness.push(ObserverHarness.numbered(rotation))
             guard let out = harness.pull() else {
-                Issue.record("nothing came out")
+                Issue.record("no frame came out")
                 return
             }
             let edited = expected[0][0]
@@ -162,7 +162,7 @@ import Testing
     }
 
     @Test(
-        "FO-4 read-write in every format, RGBA too: what is written is what goes on, in the stream's format",
+        "FO-4 edits in each format reach the stream in the stream's own format",
         arguments: VideoFormat.allCases, [VideoFormat.i420, .rgba])
     func readWrite(format: VideoFormat, stream: VideoFormat) throws {
         let harness = try ObserverHarness.make(stream, 16, 4, FramePreference(format: format)) {
@@ -173,10 +173,10 @@ import Testing
         let sent = patternedFrame(stream, width: 16, height: 4)
         harness.push(sent)
         guard let out = harness.pull() else {
-            Issue.record("nothing came out")
+            Issue.record("no frame came out")
             return
         }
-        // The converter's integers are up to three off.
+        // The converter's integer arithmetic is off by up to three.
         func isNear(_ bytes: ArraySlice<UInt8>, _ expected: [Int]) -> Bool {
             bytes.enumerated().allSatisfy { abs(Int($1) - expected[$0 % expected.count]) <= 3 }
         }
@@ -186,14 +186,14 @@ import Testing
         } else {
             let colors = bytes.enumerated().filter { $0.offset % 4 != 3 }.map(\.element)
             #expect(isNear(colors[...], [255, 0, 0]))
-            // Where the editor had no alpha, the stream's own stays.
+            // If the editor's format has no alpha, the stream's alpha stays.
             let alpha = stride(from: 3, to: bytes.count, by: 4)
             let hasAlpha = [.a420, .bgra, .rgba, .argb, .abgr].contains(format)
             #expect(alpha.map { bytes[$0] } == alpha.map { hasAlpha ? 255 : sent[$0] })
         }
     }
 
-    /// Red; in YUV of limited range by BT.601, which GStreamer takes small pictures to have.
+    /// Fills the frame with red. In YUV it is limited range with BT.601, which GStreamer assumes for small frames.
     private static func paintRed(_ frame: inout VideoFrame) throws {
         let (format, isFull) = (frame.format, frame.colorRange == .full)
         #expect(!format.isYUV || !isFull)
@@ -223,7 +223,7 @@ import Testing
         let graph = try Graph("videotestsrc num-buffers=2 ! frameobserver name=o ! fakesink")
         try graph.frameObserver("o").observe(FramePreference(format: format, appliesMirror: true)) { _ in .pass }
         let error = await #expect(throws: GraphError.self) { try await graph.run() }
-        #expect("\(error!)".contains("videoflip takes"), "\(error!)")
+        #expect("\(error!)".contains("videoflip accepts"), "\(error!)")
     }
 
     private final class Asked: Sendable {
@@ -237,7 +237,7 @@ import Testing
         deinit { body() }
     }
 
-    /// `@unchecked Sendable`: all happens on the test's own thread.
+    /// `@unchecked Sendable`: everything happens on the test's own thread.
     private struct HarnessBox: @unchecked Sendable { let harness: Harness }
 
     private struct Asking: FrameObserver {
@@ -251,7 +251,7 @@ import Testing
         func observe(_ frame: borrowing VideoFrame) -> Verdict { .pass }
     }
 
-    @Test("FO-4 an observer is asked again when it says so itself, and not when one says so that it has replaced")
+    @Test("FO-4 an observer's preference is read again when it reports a change, unless it was replaced")
     func askedByItself() throws {
         let (old, new) = (Asked(), Asked())
         let element = try ObserverHarness.element(.readOnly)
@@ -271,7 +271,7 @@ import Testing
         #expect(old.count.load(ordering: .relaxed) == 1)
     }
 
-    @Test("FO-4 an observer that gets its first frame while the one before it is let go is asked once")
+    @Test("FO-4 an observer is asked once if its first frame comes while the old observer is released")
     func askedWhileReplacing() throws {
         let element = try ObserverHarness.element(.readOnly)
         let harness = ObserverHarness.make(element, .i420, 16, 4)
@@ -288,7 +288,7 @@ import Testing
     }
 
     @Test(
-        "FO-4 alpha that is kept for an editor which sees none has 8 bits; any other is refused, and both formats named",
+        "FO-4 an editor without alpha keeps the stream's alpha if it has 8 bits, otherwise it is refused",
         arguments: [("ARGB64_LE", 8, false), ("AYUV64", 8, false), ("RGB10A2_LE", 4, false), ("ARGB", 4, true)])
     func alphaDepth(format: String, bytesPerPixel: Int, isKept: Bool) throws {
         let pipeline = try Pipeline(parsing: "frameobserver name=o mode=read-write")

@@ -7,13 +7,13 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphHandlers
 
-/// What an observer is shown by its mode, and what its verdicts do.
+/// Tests the frames that an observer gets in each mode, and the effect of its verdicts.
 @Suite struct FrameObserverTests {
     init() throws { try Nodes.register() }
 
     // MARK: FO-2
 
-    @Test("FO-2 read-only shows the stream's own bytes where they are what it prefers, and the very buffer goes on")
+    @Test("FO-2 a read-only observer gets the stream's own bytes if the format fits, and the buffer goes on")
     func readOnlyDirect() throws {
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 96, alignment: 16)
         defer { memory.deallocate() }
@@ -28,7 +28,7 @@ import Testing
         let address = buffer.address
         harness.push(buffer.retained)
         guard let out = harness.pull() else {
-            Issue.record("nothing came out")
+            Issue.record("no frame came out")
             return
         }
         #expect(seen.all == [UInt(bitPattern: memory.baseAddress)])
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(
-        "FO-2 read-only in another format shows a copy, and the very buffer goes on untouched",
+        "FO-2 a read-only observer gets a copy in another format, and the buffer goes on untouched",
         arguments: VideoFormat.allCases)
     func readOnlyConverted(format: VideoFormat) throws {
         let seen = Log<VideoFormat>()
@@ -50,14 +50,14 @@ import Testing
         let address = buffer.address
         harness.push(buffer)
         guard let out = harness.pull() else {
-            Issue.record("nothing came out")
+            Issue.record("no frame came out")
             return
         }
         #expect(seen.all == [format])
         #expect(out.address == address && out.bytes == bytes)
     }
 
-    @Test("FO-2 without an observer the very buffer goes on, and is counted")
+    @Test("FO-2 without an observer the buffer itself goes on and is counted")
     func passThrough() throws {
         let element = try ObserverHarness.element(.readWrite)
         let harness = ObserverHarness.make(element, .i420, 16, 4)
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(
-        "FO-2 read-write in the stream's own format edits in place, and a frame that another branch shares is copied first"
+        "FO-2 an editor works in place in the stream's format, on a copy if another branch shares the frame"
     )
     func readWriteDirect() throws {
         let harness = try ObserverHarness.make(.i420, 16, 4) { (frame: inout VideoFrame) in
@@ -84,7 +84,7 @@ import Testing
         let shared = Buffer([UInt8](repeating: 9, count: 96))
         harness.push(shared.retained)
         guard let out = harness.pull() else {
-            Issue.record("nothing came out")
+            Issue.record("no frame came out")
             return
         }
         #expect(out.address != shared.address && out.bytes.prefix(64).allSatisfy { $0 == 1 })
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(
-        "FO-2 an observer that doesn't fit the mode is a typed error that names both, attached or by name",
+        "FO-2 an observer of the wrong mode is a typed error, whether attached or set by name",
         arguments: [ObserverMode.readOnly, .readWrite])
     func wrongMode(mode: ObserverMode) async throws {
         let graph = try Graph("videotestsrc num-buffers=2 ! frameobserver name=o mode=\(mode.nick) ! fakesink")
@@ -128,7 +128,7 @@ import Testing
         #expect(node.statistics.dropped == 20 && node.statistics.frames == 10)
     }
 
-    @Test("FO-3 an observer that fails, or says so by its verdict, ends the graph with its name and reason")
+    @Test("FO-3 an observer that throws, or returns `fail`, ends the graph with its name and reason")
     func fails() async throws {
         struct Broken: Error {}
         let bodies: [(@Sendable (borrowing VideoFrame) throws -> Verdict, String)] = [
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test(
-        "FO-4 alpha that an editor didn't ask for goes by it untouched",
+        "FO-4 alpha in the stream stays unchanged if the editor's format has none",
         arguments: [VideoFormat.a420, .rgba, .bgra, .argb])
     func keepsAlpha(format: VideoFormat) throws {
         let harness = try ObserverHarness.make(

@@ -8,7 +8,8 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphCore
 
-/// What a frame's release callback may do: it runs wherever the last holder lets go, and never under a lock of ours.
+/// Tests what a frame's release callback may do. It runs on the thread of the last holder, and never under a lock of
+/// the library.
 @Suite struct FrameReleaseTests {
     init() throws { try Nodes.register() }
 
@@ -44,14 +45,14 @@ import Testing
     }
 
     @Test(
-        "RP-9 the release of a frame that a reader never takes may look at the reader's queue", .timeLimit(.minutes(10))
+        "RP-9 the release of a frame that a reader never takes may query the reader's queue", .timeLimit(.minutes(10))
     )
     func sequence() throws {
         let channel = FrameChannel<OwnedVideoFrame>()
         let (harness, _) = try pipe { try NodeVTable.attach(MGVideoConsumer(channel), to: $0) }
         let counts = Log<Int>()
         for _ in 0..<5 { harness.push(Self.frame { counts.add(channel.count) }) }
-        // The last that came is appsink's until the next.
+        // The appsink keeps the last frame until the next one arrives.
         harness.push(Self.frame {})
         #expect(waitUntil { counts.all == [2, 2, 2, 2] })
         channel.abandon()
@@ -59,7 +60,7 @@ import Testing
     }
 
     @Test(
-        "RP-9 the release of a frame that a flush or an end takes out of the queue may unsubscribe",
+        "RP-9 the release of a frame that a flush removes from the queue may unsubscribe a delegate",
         .timeLimit(.minutes(10)))
     func subscription() throws {
         final class Delegate: RawDataDelegate {
@@ -80,10 +81,10 @@ import Testing
         harness.push(Self.frame {})
         #expect(waitUntil { [delegate, other].allSatisfy { $0.count.load(ordering: .relaxed) == 1 } })
         other.isHeld.withLock { $0 = false }
-        // The held delegate's queue has the last reference on this one.
+        // The queue of the held delegate has the last reference to this frame.
         harness.push(
             Self.frame { released.add((try? NodeVTable.unsubscribe(other, from: pipe)) != nil) })
-        // And on this one appsink too.
+        // The appsink also has a reference to this frame.
         harness.push(Self.frame {})
         #expect(waitUntil { other.count.load(ordering: .relaxed) == 3 })
         harness.push(.flushStart)

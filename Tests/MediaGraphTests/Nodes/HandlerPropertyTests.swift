@@ -6,27 +6,29 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphCore
 
-/// What `handler` and `options` say, and what the next run does, agree.
+/// Tests that the properties `handler` and `options` agree with the handler that the next run uses.
 @Suite struct HandlerPropertyTests {
     init() throws { try Nodes.register() }
 
-    private struct Nothing: VideoProcessor {
+    private struct PassThrough: VideoProcessor {
         func process(_ frame: inout VideoFrame) -> Verdict { .pass }
     }
 
-    /// The first byte of luma that comes out for nines, in a run of its own.
-    private static func run(_ element: Element, _ during: () throws -> Void = {}) throws -> [UInt8?] {
+    /// Runs the element with two frames full of nines, and calls `beforeSecond` between them. Returns a byte of luma of
+    /// each frame that comes out.
+    private static func run(_ element: Element, beforeSecond: () throws -> Void = {}) throws -> [UInt8?] {
         let harness = ObserverHarness.make(element, .i420, 16, 4)
         defer { element.setState(.null) }
         var values: [UInt8?] = []
         for round in 0..<2 {
-            if round == 1 { try during() }
+            if round == 1 { try beforeSecond() }
             harness.push([UInt8](repeating: 9, count: 96))
             values.append(harness.pull()?.bytes[5])
         }
         return values
     }
 
+    /// The values of `handler` and `options`.
     private static func text(_ element: Element) throws -> [String] {
         try ["handler", "options"].map { try element.property($0, as: String.self) }
     }
@@ -45,7 +47,7 @@ import Testing
     }
 
     @Test(
-        "GR-10 detached, a node has no handler: its properties say so, and so does every run from then on",
+        "GR-10 a detached handler is gone from the node's properties and from later runs",
         arguments: ["preprocessor", "frameobserver"])
     func detached(factory: String) throws {
         for isRunning in [true, false] {
@@ -58,12 +60,12 @@ import Testing
         }
     }
 
-    @Test("GR-10 a handler from Swift takes the place of the one in `handler`, which reads empty then")
+    @Test("GR-10 an attached handler replaces the one in `handler`, which is then empty")
     func attached() throws {
         let element = try Self.element("preprocessor")
         try element.setProperty("handler", to: "pixelate")
         try element.setProperty("options", to: "block=8")
-        try NodeVTable.attach(Nothing(), to: element)
+        try NodeVTable.attach(PassThrough(), to: element)
         #expect(try Self.text(element) == ["", ""])
         let observer = try Self.element("frameobserver")
         try observer.setProperty("handler", to: "invert")
@@ -73,7 +75,7 @@ import Testing
         #expect(try Self.run(observer) == [9, 9])
     }
 
-    @Test("GR-10 a pipe and a source that are detached have no handler: another may come", arguments: [true, false])
+    @Test("GR-10 detaching a named handler from a pipe or a source makes room for another", arguments: [true, false])
     func others(isPipe: Bool) throws {
         let element = try #require(Element(factory: isPipe ? "rawdatapipe" : "videosource"))
         try element.setProperty("handler", to: isPipe ? "count" : "counter")
@@ -89,7 +91,7 @@ import Testing
     }
 
     @Test(
-        "FO-2 `handler` and `options` set while the node is stopped are what its next run begins with",
+        "FO-2 a stopped node's `handler` and `options` apply to its next run",
         arguments: ["preprocessor", "frameobserver"])
     func setWhileStopped(factory: String) throws {
         let element = try Self.element(factory)
@@ -97,13 +99,13 @@ import Testing
         if factory == "frameobserver" {
             try NodeVTable.attach(MGFrameObserver(editor, name: "test"), to: element)
         } else {
-            try NodeVTable.attach(Nothing(), to: element)
+            try NodeVTable.attach(PassThrough(), to: element)
         }
         #expect(try Self.run(element) == [9, 9])
-        // The latest counts, also over one from Swift.
+        // The latest handler applies, even if the one before was attached.
         try element.setProperty("handler", to: "invert")
         #expect(try Self.run(element) == [251 - 9, 251 - 9])
-        // Options are read when the run begins: those that the handler hasn't end it there.
+        // Options are read when the run begins. An unknown option makes the start fail.
         try element.setProperty("options", to: "nosuch=1")
         #expect(try Self.text(element) == ["invert", "nosuch=1"])
         #expect(element.setState(.paused) == .failure)

@@ -8,11 +8,11 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphHandlers
 
-/// A pre-processor's handler changes while data flows.
+/// Tests replacing a pre-processor's handler while data flows.
 @Suite struct HandlerSwapTests {
     init() throws { try Nodes.register() }
 
-    /// Adds one to a byte of its own, so that a frame that is processed twice, or by nobody, shows it.
+    /// Adds one to a byte at its own column, which shows a frame that is processed twice or not at all.
     private struct Stamp: VideoProcessor {
         let column: Int
         func process(_ frame: inout VideoFrame) throws -> Verdict {
@@ -25,13 +25,13 @@ import Testing
     private final class Load: Sendable {
         let isDone = Atomic<Bool>(false)
         let swaps = Atomic<Int>(0)
-        /// By the consumer.
+        /// The number of swaps that the consumer has seen.
         let seenSwaps = Atomic<Int>(0)
     }
 
-    /// A handler that takes only these formats, and notes each frame's.
-    private struct Picky<Only: Taken>: VideoProcessor {
-        static var formats: [VideoFormat] { [Only.format] }
+    /// A handler that takes only one format, and logs the format of each frame.
+    private struct SingleFormat<Accepted: AcceptedFormat>: VideoProcessor {
+        static var formats: [VideoFormat] { [Accepted.format] }
         let log: Log<VideoFormat>
         func process(_ frame: inout VideoFrame) -> Verdict {
             log.add(frame.format)
@@ -39,11 +39,11 @@ import Testing
         }
     }
 
-    private protocol Taken { static var format: VideoFormat { get } }
-    private enum RGBA: Taken { static let format = VideoFormat.rgba }
-    private enum I420: Taken { static let format = VideoFormat.i420 }
+    private protocol AcceptedFormat { static var format: VideoFormat { get } }
+    private enum RGBA: AcceptedFormat { static let format = VideoFormat.rgba }
+    private enum I420: AcceptedFormat { static let format = VideoFormat.i420 }
 
-    @Test("PP-6 handlers swapped all the time: every frame arrives, in order, processed by exactly one of them")
+    @Test("PP-6 while handlers are swapped, each frame arrives in order, processed by exactly one of them")
     func underLoad() async throws {
         let frames = 600
         let graph = try Graph(
@@ -58,7 +58,7 @@ import Testing
             let row = try frame.plane(.y).row(47)
             let number = Int(try FrameNumber.read(frame))
             arrivals.add([number, Int(row[0]), Int(row[1])])
-            // So that no machine is too busy for a swap in every few frames.
+            // Waits for a swap in every few frames, however busy the machine is.
             if number % 8 == 0 {
                 let seen = load.seenSwaps.load(ordering: .relaxed)
                 _ = waitUntil { load.swaps.load(ordering: .relaxed) > seen }
@@ -74,7 +74,7 @@ import Testing
                     try node.attach(Stamp(column: column))
                     column = 1 - column
                     load.swaps.wrappingAdd(1, ordering: .relaxed)
-                    // Nor two between the same frames, of which none would show the first.
+                    // Two swaps between the same frames would hide the first handler.
                     while !load.isDone.load(ordering: .relaxed), arrivals.all.count == count { await Task.yield() }
                 }
             }
@@ -93,24 +93,24 @@ import Testing
         #expect(node.statistics.frames == UInt64(frames))
     }
 
-    /// A preprocessor between a harness's pads.
+    /// A harness with a preprocessor.
     private static func harness() throws -> Harness {
         let harness = Harness(try #require(Element(factory: "preprocessor")), sink: "sink", source: "src")
         harness.setSourceCaps("video/x-raw,format=I420,width=16,height=4,framerate=30/1")
         return harness
     }
 
-    /// The last byte of luma, which `Stamp(column: 15)` counts up, of one frame full of nines.
+    /// Pushes a frame full of nines. Returns the last byte of luma, to which `Stamp(column: 15)` adds one.
     private static func lastByte(_ harness: Harness) throws -> UInt8 {
         harness.push([UInt8](repeating: 9, count: 96))
         guard let out = harness.pull() else {
-            Issue.record("nothing came out")
+            Issue.record("no frame came out")
             return 0
         }
         return out.bytes[63]
     }
 
-    @Test("PP-6 a handler that comes while frames pass through, and goes again, counts from the very next frame")
+    @Test("PP-6 attaching and detaching a handler while frames flow applies from the next frame on")
     func fromPassThrough() throws {
         let harness = try Self.harness()
         #expect(try Self.lastByte(harness) == 9)
@@ -118,20 +118,20 @@ import Testing
         #expect(try Self.lastByte(harness) == 10)
         try NodeVTable.detach(MGVideoProcessor.self, from: harness.element)
         #expect(try Self.lastByte(harness) == 9)
-        // And one that comes while the frame is shared: the other's bytes are not changed.
+        // A handler that is attached while the frame is shared doesn't change the other owner's bytes.
         try NodeVTable.attach(Stamp(column: 15), to: harness.element)
-        let mine = Buffer([UInt8](repeating: 9, count: 96))
-        harness.push(mine.retained)
+        let shared = Buffer([UInt8](repeating: 9, count: 96))
+        harness.push(shared.retained)
         guard let out = harness.pull() else {
-            Issue.record("nothing came out")
+            Issue.record("no frame came out")
             return
         }
         #expect(out.bytes[63] == 10)
-        #expect(mine.bytes[63] == 9)
+        #expect(shared.bytes[63] == 9)
     }
 
     @Test(
-        "PP-6 a handler for another format takes over when upstream has changed to it; until then the old one works on")
+        "PP-6 a handler for another format takes over when upstream has changed to that format")
     func otherFormat() async throws {
         let graph = try Graph(
             """
@@ -154,7 +154,7 @@ import Testing
         }
         try node.attach(
             Changing(seen: before) { [element = node.element] in
-                try NodeVTable.attach(Picky<RGBA>(log: after), to: element)
+                try NodeVTable.attach(SingleFormat<RGBA>(log: after), to: element)
             })
         try await graph.run()
         #expect(arrivals.all == Array(0..<40))
@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test(
-        "PP-6 a handler for a format that one side can't have is a typed error that names both, and the old one works on",
+        "PP-6 a handler for an impossible format is an error with both sides, and the old one goes on",
         arguments: [
             ("! video/x-raw,format=I420", "", "format=(string)I420"),
             ("! videoconvert", "! video/x-raw,format=I420", "downstream accepts"),
@@ -184,7 +184,8 @@ import Testing
             let number = try FrameNumber.read(frame)
             seen.add(number)
             if number == 5 {
-                do throws(MediaGraphError) { try NodeVTable.attach(Picky<RGBA>(log: never), to: element) } catch {
+                do throws(MediaGraphError) { try NodeVTable.attach(SingleFormat<RGBA>(log: never), to: element) } catch
+                {
                     refusals.add(error)
                 }
             }
@@ -193,14 +194,14 @@ import Testing
         try await graph.run()
         #expect(arrivals.all == Array(0..<20) && seen.all == arrivals.all && never.all.isEmpty)
         let refusal = try #require(refusals.all.first)
-        #expect(refusal.code == .unsupported && refusal.detail.subject.contains("Picky"))
+        #expect(refusal.code == .unsupported && refusal.detail.subject.contains("SingleFormat"))
         #expect(refusal.detail.actual.contains(named), "\(refusal)")
         for side in ["RGBA", "upstream offers", "downstream accepts"] { #expect(refusal.detail.actual.contains(side)) }
     }
 
-    @Test("PP-6 where upstream could change its format and doesn't, a warning says so and the old handler works on")
+    @Test("PP-6 if upstream doesn't change its format for a new handler, the old one goes on with a warning")
     func neverChanges() async throws {
-        // A videosource leaves the format to its source, and this one doesn't care.
+        // A videosource leaves the choice of format to its source, and this source ignores it.
         let graph = try Graph(
             """
             videosource handler=counter pace=fast options="frames=80,width=64,height=48" ! preprocessor name=p !
@@ -210,7 +211,7 @@ import Testing
         let (seen, never) = (Log<UInt32>(), Log<VideoFormat>())
         try node.process { [element = node.element] frame in
             seen.add(try FrameNumber.read(frame))
-            if seen.all.count == 5 { try NodeVTable.attach(Picky<RGBA>(log: never), to: element) }
+            if seen.all.count == 5 { try NodeVTable.attach(SingleFormat<RGBA>(log: never), to: element) }
             return .pass
         }
         let events = graph.events
@@ -223,7 +224,7 @@ import Testing
     }
 
     @Test(
-        "GR-10 handler= and options= set while running take effect between two frames; another handler starts without options"
+        "GR-10 handler and options apply between two frames, and a new handler starts without options"
     )
     func byProperty() throws {
         let harness = try Self.harness()
@@ -242,7 +243,7 @@ import Testing
     }
 
     @Test(
-        "GR-10 a handler that isn't there, or options that it hasn't, are refused while running; the old one works on")
+        "GR-10 an unknown handler or option is refused while running, and the old handler goes on")
     func refusedProperty() throws {
         let harness = try Self.harness()
         let element = harness.element
@@ -260,7 +261,7 @@ import Testing
         #expect(try Self.lastByte(harness) == 251 - 9)
     }
 
-    @Test("GR-10 the latest counts: handler= takes the place of a handler from Swift, and the other way round")
+    @Test("GR-10 setting `handler` and attaching a handler replace each other")
     func latestCounts() throws {
         let harness = try Self.harness()
         let element = harness.element
@@ -273,7 +274,7 @@ import Testing
     }
 
     @Test(
-        "PP-8 in each format a handler gets every plane, and its edits are what leaves", arguments: VideoFormat.allCases
+        "PP-8 a handler can edit each plane in each format", arguments: VideoFormat.allCases
     )
     func formats(format: VideoFormat) throws {
         struct Invert: VideoProcessor {
@@ -295,7 +296,7 @@ import Testing
         let bytes = patternedFrame(format, width: 16, height: 4)
         harness.push(bytes)
         guard let out = harness.pull() else {
-            Issue.record("nothing came out")
+            Issue.record("no frame came out")
             return
         }
         #expect(out.bytes == bytes.map { ~$0 })
@@ -311,22 +312,22 @@ import Testing
             preprocessor name=p ! fakesink
             """)
         let seen = Log<VideoFormat>()
-        try graph.preprocessor("p").attach(Picky<RGBA>(log: seen))
+        try graph.preprocessor("p").attach(SingleFormat<RGBA>(log: seen))
         try await graph.run()
         #expect(seen.all == [.rgba, .rgba, .rgba])
     }
 
-    @Test("PP-8 where no format does for both, the graph's error names both sides")
+    @Test("PP-8 if no common format exists, the graph's error names both sides")
     func noFormat() async throws {
         let graph = try Graph(
             "videotestsrc num-buffers=3 ! video/x-raw,format=NV12,width=16,height=16 ! preprocessor name=p ! fakesink")
-        try graph.preprocessor("p").attach(Picky<RGBA>(log: Log()))
+        try graph.preprocessor("p").attach(SingleFormat<RGBA>(log: Log()))
         await #expect(throws: GraphError.self) { try await graph.run() }
         let conflict = try #require(await graph.formatConflict)
         #expect(conflict.contains("NV12") && conflict.contains("RGBA"), "\(conflict)")
     }
 
-    @Test("PP-6 the end of a handler that is replaced may call its node", .timeLimit(.minutes(10)))
+    @Test("PP-6 a replaced handler may call its node when it is released", .timeLimit(.minutes(10)))
     func endCallsNode() throws {
         final class Owner: Sendable {
             let element: Element
@@ -350,7 +351,7 @@ import Testing
         #expect(ends.all == ["end", "end"])
     }
 
-    @Test("GR-10 options alone don't take the place of a handler from Swift")
+    @Test("GR-10 setting only `options` doesn't replace an attached handler")
     func optionsBesideSwift() throws {
         struct Counting: VideoProcessor {
             let calls: Log<Int>

@@ -7,19 +7,19 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphElements
 
-/// `handler` and `options` set from several threads, or while the node starts: what they read and what runs agree.
+/// Tests that `handler` and `options` agree with the running handler when several threads set them, or the node starts.
 @Suite struct HandlerThreadTests {
     init() throws { try Nodes.register() }
 
     private static func harness(_ element: Element) -> Harness { ObserverHarness.make(element, .i420, 16, 4) }
 
-    /// The first byte of luma that comes out for nines.
-    private static func nines(_ harness: Harness) -> UInt8? {
+    /// Pushes a frame full of nines. Returns a byte of luma of the frame that comes out.
+    private static func processedNine(_ harness: Harness) -> UInt8? {
         harness.push([UInt8](repeating: 9, count: 96))
         return harness.pull()?.bytes[5]
     }
 
-    /// Sets each on a thread of its own, at once.
+    /// Sets each property on its own thread, at the same time.
     private static func set(_ values: [(property: String, value: String)], on element: Element) {
         let threads = values.map { property, value in
             NativeThread("set") { try? element.setProperty(property, to: value) }
@@ -27,13 +27,13 @@ import Testing
         for thread in threads { thread.join() }
     }
 
-    private final class Made: Sendable {}
+    private final class TestHandler: Sendable {}
 
-    @Test("GR-10 a handler that is set or attached while the node starts, which makes another, is the one that runs")
+    @Test("GR-10 a handler that is set or attached during the node's start replaces the one being created")
     func setDuringStart() throws {
-        let (newer, older) = (Made(), Made())
+        let (newer, older) = (TestHandler(), TestHandler())
         for isAttached in [false, true] {
-            let slot = HandlerSlot<Made>()
+            let slot = HandlerSlot<TestHandler>()
             let started = try slot.start { () throws(MediaGraphError) in
                 _ = isAttached ? slot.attach(newer) : slot.setNamed(newer)
                 return older
@@ -41,40 +41,40 @@ import Testing
             #expect(started === newer)
             #expect(slot.wanted === newer)
         }
-        let slot = HandlerSlot<Made>()
+        let slot = HandlerSlot<TestHandler>()
         #expect(try slot.start { () throws(MediaGraphError) in older } === older)
     }
 
-    @Test("GR-10 whichever thread sets `handler` last, the property and the handler agree")
+    @Test("GR-10 the property and the handler agree, whichever thread sets `handler` last")
     func twoHandlers() throws {
         let element = try #require(Element(factory: "preprocessor"))
         let harness = Self.harness(element)
-        _ = Self.nines(harness)
+        _ = Self.processedNine(harness)
         var disagreements = 0
         for _ in 0..<500 {
             Self.set([("handler", "invert"), ("handler", "")], on: element)
-            let says = try element.property("handler", as: String.self)
-            if (says == "invert") != (Self.nines(harness) == 251 - 9) { disagreements += 1 }
+            let name = try element.property("handler", as: String.self)
+            if (name == "invert") != (Self.processedNine(harness) == 251 - 9) { disagreements += 1 }
         }
         #expect(disagreements == 0)
     }
 
-    @Test("GR-10 `handler` and `options` set at once by two threads never give one handler the other's options")
+    @Test("GR-10 threads that set `handler` and `options` never give a handler another one's options")
     func handlerAndOptions() throws {
         let element = try #require(Element(factory: "preprocessor"))
         let harness = Self.harness(element)
-        _ = Self.nines(harness)
+        _ = Self.processedNine(harness)
         var wrong = 0
         for _ in 0..<500 {
             try element.setProperty("handler", to: "pixelate")
             Self.set([("handler", "invert"), ("options", "block=8")], on: element)
             let options = try element.property("options", as: String.self)
-            if !options.isEmpty || Self.nines(harness) != 251 - 9 { wrong += 1 }
+            if !options.isEmpty || Self.processedNine(harness) != 251 - 9 { wrong += 1 }
         }
         #expect(wrong == 0)
     }
 
-    private struct Plus: VideoProcessor {
+    private struct Incrementer: VideoProcessor {
         func process(_ frame: inout VideoFrame) throws -> Verdict {
             var luma = try frame.mutablePlane(.y)
             luma.bytes[5] += 1
@@ -82,26 +82,26 @@ import Testing
         }
     }
 
-    @Test("GR-10 `handler` emptied takes a handler from Swift away, running or not", arguments: [false, true])
+    @Test("GR-10 clearing `handler` removes an attached handler, running or not", arguments: [false, true])
     func emptied(isRunning: Bool) throws {
         let element = try #require(Element(factory: "preprocessor"))
-        try NodeVTable.attach(Plus(), to: element)
+        try NodeVTable.attach(Incrementer(), to: element)
         if !isRunning { try element.setProperty("handler", to: "") }
         let harness = Self.harness(element)
         if isRunning {
-            #expect(Self.nines(harness) == 10)
+            #expect(Self.processedNine(harness) == 10)
             try element.setProperty("handler", to: "")
         }
-        #expect(Self.nines(harness) == 9)
+        #expect(Self.processedNine(harness) == 9)
     }
 
     @Test(
-        "GR-10 who listens hears of `handler` and of `options` once for each change, on a swap and when both are cleared"
+        "GR-10 `handler` and `options` notify once for each change, including when they are cleared"
     )
     func notified() throws {
         let element = try #require(Element(factory: "preprocessor"))
         let harness = Self.harness(element)
-        _ = Self.nines(harness)
+        _ = Self.processedNine(harness)
         let handlers = element.observeChanges(of: "handler", as: String.self)
         let options = element.observeChanges(of: "options", as: String.self)
         try element.setProperty("handler", to: "pixelate")

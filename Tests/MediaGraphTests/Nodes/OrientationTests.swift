@@ -7,11 +7,11 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphRoomLink
 
-/// What a stream's tags and its frames' own metas say about how the pictures lie.
+/// Tests the orientation of frames, from a stream's tags and from the frames' own metas.
 @Suite struct OrientationTests {
     init() throws { try Nodes.register() }
 
-    /// Two pictures that look different each way round, in a stream with that tag.
+    /// A source of two frames that look different in each orientation, in a stream with this tag.
     private static func stream(_ tag: VideoOrientation, format: String = "I420") -> String {
         """
         videotestsrc num-buffers=2 pattern=smpte100 ! video/x-raw,format=\(format),width=24,height=16 !
@@ -29,10 +29,10 @@ import Testing
             bytes = frame.packedBytes
         }
 
-        var lies: String { "\(rotation.rawValue) \(flip)" }
+        var orientation: String { "\(rotation.rawValue) \(flip)" }
     }
 
-    /// What the pipe `p` of a graph gets.
+    /// Runs a graph and returns the frames that its pipe `p` gets.
     private func frames(_ description: String) async throws -> [Seen] {
         let graph = try Graph(description)
         let seen = Log<Seen>()
@@ -41,9 +41,9 @@ import Testing
         return seen.all
     }
 
-    // MARK: What orientations are
+    // MARK: Combining orientations
 
-    @Test("RP-13 orientations followed by each other are what videoflip makes of them, and undone are upright")
+    @Test("RP-13 combining orientations matches videoflip, and an orientation and its inverse are upright")
     func algebra() throws {
         let caps = try #require(Caps("video/x-raw,format=RGBA,width=3,height=2,framerate=30/1"))
         let (first, second, both) = (
@@ -67,19 +67,21 @@ import Testing
 
     // MARK: The tag
 
-    @Test("RP-13 a stream's orientation tag turns frames upright as videoflip does", arguments: VideoOrientation.all)
+    @Test(
+        "RP-13 frames are turned upright by their stream's orientation tag, like videoflip does",
+        arguments: VideoOrientation.all)
     func upright(orientation: VideoOrientation) async throws {
         let expected = try await frames("\(Self.stream(orientation)) ! videoflip video-direction=auto ! appsink name=p")
         let upright = try await frames("\(Self.stream(orientation)) ! rawdatapipe name=p apply-rotation=true")
         #expect(upright.map(\.bytes) == expected.map(\.bytes) && upright.count == 2)
-        #expect(upright.allSatisfy { $0.lies == "0 none" })
+        #expect(upright.allSatisfy { $0.orientation == "0 none" })
         #expect(upright.allSatisfy { ($0.width, $0.height) == (orientation.swapsSides ? (16, 24) : (24, 16)) })
     }
 
     @Test(
-        "RP-13 a stream's orientation tag is each frame's rotation and flip, in every node",
+        "RP-13 a stream's orientation tag becomes each frame's rotation and flip, in each node",
         arguments: VideoOrientation.all)
-    func told(orientation: VideoOrientation) async throws {
+    func inEachNode(orientation: VideoOrientation) async throws {
         let graph = try Graph(
             """
             \(Self.stream(orientation)) ! preprocessor name=e ! frameobserver name=o ! tee name=t allow-not-linked=true
@@ -91,30 +93,34 @@ import Testing
         let seen = Log<String>()
         let kept = Log<OwnedVideoFrame>()
         try graph.preprocessor("e").process { frame in
-            seen.add("e \(Seen(frame).lies)")
+            seen.add("e \(Seen(frame).orientation)")
             return .pass
         }
         try graph.frameObserver("o").attach(
             ObserverHarness.Observer { frame in
-                seen.add("o \(Seen(frame).lies)")
+                seen.add("o \(Seen(frame).orientation)")
                 return .pass
             })
         for pipe in ["p", "s"] {
             try graph.rawDataPipe(pipe).receive { frame in
-                seen.add("\(pipe) \(Seen(frame).lies)")
+                seen.add("\(pipe) \(Seen(frame).orientation)")
                 if pipe == "p" { kept.add(try frame.retain()) }
             }
         }
         try graph.rawDataPipe("n").receiveNative { seen.add("n \($0.rotation.rawValue) \($0.flip)") }
         try graph.rawDataPipe("c").receiveEncoded { seen.add("c \($0.rotation.rawValue) \($0.flip)") }
         try await graph.run()
-        let lies = "\(orientation.degrees) \(orientation.isFlipped ? Flip.x : .none)"
-        #expect(seen.all.sorted() == ["c", "e", "n", "o", "p", "s"].flatMap { ["\($0) \(lies)", "\($0) \(lies)"] })
-        let later = try kept.all.map { try $0.withFrame { Seen($0).lies } }
-        #expect(later == [lies, lies] && kept.all.allSatisfy { "\($0.rotation.rawValue) \($0.flip)" == lies })
+        let expected = "\(orientation.degrees) \(orientation.isFlipped ? Flip.x : .none)"
+        #expect(
+            seen.all.sorted()
+                == ["c", "e", "n", "o", "p", "s"].flatMap { ["\($0) \(expected)", "\($0) \(expected)"] })
+        let later = try kept.all.map { try $0.withFrame { Seen($0).orientation } }
+        #expect(
+            later == [expected, expected]
+                && kept.all.allSatisfy { "\($0.rotation.rawValue) \($0.flip)" == expected })
     }
 
-    @Test("RP-13 an observer that asks for upright frames is shown them, and what it writes is what goes on")
+    @Test("RP-13 an observer can get upright frames, and its edits reach the stream at the right pixels")
     func edited() async throws {
         for orientation in VideoOrientation.all {
             let graph = try Graph(
@@ -133,16 +139,16 @@ import Testing
             try graph.rawDataPipe("p").receive { seen.add(Seen($0)) }
             try await graph.run()
             #expect(seen.all == shown.all && seen.all.count == 2, "\(orientation.tag)")
-            #expect(shown.all.allSatisfy { $0.lies == "0 none" && $0.bytes[0] == 200 })
+            #expect(shown.all.allSatisfy { $0.orientation == "0 none" && $0.bytes[0] == 200 })
         }
     }
 
-    @Test("RP-13 a frame's own meta wins over the tag, a stream's tag over the medium's, and a new stream has neither")
+    @Test("RP-13 a frame's meta overrides the stream's tag, which overrides the global tag")
     func precedence() throws {
         let seen = Log<String>()
         struct Receiver: VideoConsumer {
             let seen: Log<String>
-            func receive(_ frame: borrowing VideoFrame) { seen.add(Seen(frame).lies) }
+            func receive(_ frame: borrowing VideoFrame) { seen.add(Seen(frame).orientation) }
         }
         let element = try #require(Element(factory: "rawdatapipe"))
         try NodeVTable.attach(Receiver(seen: seen), memoryMode: nil, to: element)
@@ -168,9 +174,9 @@ import Testing
         #expect(seen.all == ["180 none", "90 x", "90 x", "270 none", "0 none", "0 none"])
     }
 
-    // MARK: Nothing turns twice
+    // MARK: Turning only once
 
-    @Test("RP-13 a stock videoflip that has turned frames by their tag leaves nothing to do", arguments: [false, true])
+    @Test("RP-13 frames that a stock videoflip has turned by their tag aren't turned again", arguments: [false, true])
     func turnedUpstream(isQueued: Bool) async throws {
         for orientation in VideoOrientation.all {
             let turned = "\(Self.stream(orientation)) ! videoflip video-direction=auto ! \(isQueued ? "queue !" : "")"
@@ -178,10 +184,10 @@ import Testing
             for node in ["rawdatapipe name=p", "rawdatapipe name=p apply-rotation=true"] {
                 let seen = try await frames("\(turned) \(node)")
                 #expect(seen == expected && seen.count == 2, "\(orientation.tag), \(node)")
-                #expect(seen.allSatisfy { $0.lies == "0 none" })
+                #expect(seen.allSatisfy { $0.orientation == "0 none" })
             }
         }
-        // A tag that was made behind it is still to be done.
+        // A tag that is added behind the videoflip still applies.
         let later = try await frames(
             """
             videotestsrc num-buffers=1 ! video/x-raw,width=24,height=16 ! videoflip video-direction=auto !
@@ -190,7 +196,7 @@ import Testing
         #expect(later.map(\.width) == [16])
     }
 
-    /// A frame of each rotation, sent by a source that says it in a meta, and in tags too.
+    /// Sends a frame of each rotation from a source that marks it in a meta, and in tags if `tagged`.
     private func rotated(_ tagged: Bool, through nodes: String) async throws -> [Seen] {
         let graph = try Graph("videosource name=in pace=fast rotation-tag=\(tagged) ! \(nodes)")
         let frames = Rotation.allCases.map { rotation in
@@ -206,22 +212,24 @@ import Testing
         return seen.all
     }
 
-    @Test("RP-13 frames with both meta and tag are turned once, here or by videoflip", arguments: [false, true])
+    @Test(
+        "RP-13 frames with both a meta and a tag are turned once, by the pipe or by videoflip",
+        arguments: [false, true])
     func both(tagged: Bool) async throws {
         let upright = try await rotated(tagged, through: "rawdatapipe name=p apply-rotation=true")
-        #expect(upright.map(\.width) == [24, 16, 24, 16] && upright.allSatisfy { $0.lies == "0 none" })
-        let lying = try await rotated(tagged, through: "rawdatapipe name=p")
-        #expect(lying.map(\.lies) == ["0 none", "90 none", "180 none", "270 none"])
+        #expect(upright.map(\.width) == [24, 16, 24, 16] && upright.allSatisfy { $0.orientation == "0 none" })
+        let unturned = try await rotated(tagged, through: "rawdatapipe name=p")
+        #expect(unturned.map(\.orientation) == ["0 none", "90 none", "180 none", "270 none"])
         let flipped = try await rotated(
             tagged, through: "videoflip video-direction=auto ! rawdatapipe name=p apply-rotation=true")
         #expect(flipped == upright)
-        let told = try await rotated(tagged, through: "videoflip video-direction=auto ! rawdatapipe name=p")
-        #expect(told == (tagged ? upright : lying))
+        let byVideoflip = try await rotated(tagged, through: "videoflip video-direction=auto ! rawdatapipe name=p")
+        #expect(byVideoflip == (tagged ? upright : unturned))
     }
 
     // MARK: `upright`
 
-    @Test("RP-13 upright turns any stream for what follows, by tag and by meta, and tells nobody to turn it again")
+    @Test("RP-13 upright turns any stream by tag and meta, and elements behind it don't turn it again")
     func uprightElement() async throws {
         for orientation in VideoOrientation.all {
             let stream = Self.stream(orientation)
@@ -240,8 +248,8 @@ import Testing
         }
     }
 
-    @Test("RP-13 upright gives what follows the tag rotate-0, and a mirror's flip in the turned frame's directions")
-    func uprightTells() throws {
+    @Test("RP-13 upright sends the tag rotate-0, and adjusts a frame's flip to the turned frame")
+    func uprightTags() throws {
         let element = try #require(Element(factory: "upright"))
         let harness = Harness(element, sink: "sink", source: "src")
         harness.setSourceCaps("video/x-raw,format=I420,width=8,height=4,framerate=30/1")
@@ -250,26 +258,26 @@ import Testing
         Flip.meta.set(Flip.x.rawValue, on: buffer.access)
         harness.push(buffer)
         guard let turned = harness.pull() else {
-            Issue.record("nothing came out")
+            Issue.record("no frame came out")
             return
         }
         #expect(Set(harness.pulledTags("image-orientation")) == ["rotate-0"])
         #expect(Flip(of: turned.access) == .y && Rotation(of: turned.access) == .none)
     }
 
-    @Test("RP-13 upright refuses to turn interlaced frames, and says what to put before it")
+    @Test("RP-13 upright refuses to turn interlaced frames, and names the element to put before it")
     func interlaced() async throws {
         let stream = "videotestsrc num-buffers=1 ! video/x-raw,width=24,height=16 ! interlace top-field-first=true"
         let tagged = "\(stream) ! taginject tags=image-orientation=rotate-90"
         let problem = try await failure(of: "\(tagged) ! upright ! fakesink")
-        #expect(problem?.contains("interlaced frames can't be turned") == true, "\(problem ?? "nothing")")
+        #expect(problem?.contains("interlaced frames can't be turned") == true, "\(problem ?? "no error")")
         #expect(problem?.contains("deinterlace") == true)
         #expect(try await failure(of: "\(stream) ! upright ! fakesink") == nil)
     }
 
     // MARK: Sessions
 
-    @Test("RP-13 a session's members get the orientation that a camera's tag says, mirrored as an upright picture is")
+    @Test("RP-13 a session's members get the camera's tagged orientation, mirrored as an upright frame")
     func session() async throws {
         for orientation in VideoOrientation.all {
             let room = "\(#function) \(orientation.tag)"
@@ -282,8 +290,8 @@ import Testing
             }
             let bob = try MediaGraphTests.session("bob", room)
             let (own, remote) = (Log<String>(), Log<String>())
-            let preview = PipeLog { own.add(Seen($0).lies) }
-            let pipe = PipeLog { remote.add(Seen($0).lies) }
+            let preview = PipeLog { own.add(Seen($0).orientation) }
+            let pipe = PipeLog { remote.add(Seen($0).orientation) }
             try alice.preview.subscribe(preview, resolution: .p90)
             for session in [bob, alice] { try await session.join() }
             #expect(waitUntil { bob.remoteUsers.count == 1 })
@@ -296,7 +304,7 @@ import Testing
         }
     }
 
-    @Test("RP-13 between processes a frame's orientation goes with it, flipped ones too")
+    @Test("RP-13 a frame's orientation, including its flip, is sent between processes")
     func processes() {
         for orientation in VideoOrientation.all {
             let sent = Buffer([1, 2])

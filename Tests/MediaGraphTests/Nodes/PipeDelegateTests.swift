@@ -8,7 +8,7 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphCore
 
-/// Delegates: subscribing, unsubscribing, and what they are told.
+/// Tests delegates of pipes: subscribing, unsubscribing, and their callbacks.
 @Suite struct PipeDelegateTests {
     init() throws { try Nodes.register() }
 
@@ -39,7 +39,7 @@ import Testing
     private static let caps = "video/x-raw,format=I420,width=64,height=128,framerate=30/1"
     private static let bytes = [UInt8](repeating: 9, count: 64 * 128 * 3 / 2)
 
-    /// A pipe in a harness: in a blocking pipe a push returns when everybody has had the frame.
+    /// A pipe in a harness. With `block`, a push returns when each delegate has had the frame.
     private func pipe(_ policy: String = "block") throws -> (harness: Harness, pipe: Element) {
         let element = try #require(Element(factory: "rawdatapipe", name: "p"))
         try element.setProperty("backpressure", parsing: policy)
@@ -56,7 +56,7 @@ import Testing
 
     // MARK: RP-1
 
-    @Test("RP-1 one pipe has many delegates, each with its own resolution; callbacks carry the pipe")
+    @Test("RP-1 a pipe can have many delegates, each with its own resolution, and callbacks name the pipe")
     func manyDelegates() async throws {
         let graph = try Graph(
             "videotestsrc num-buffers=2 ! video/x-raw,width=640,height=360 ! rawdatapipe name=bob")
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("RP-1 one delegate serves many pipes, and is told which")
+    @Test("RP-1 a delegate can serve many pipes and gets the pipe in each callback")
     func manyPipes() async throws {
         let graph = try Graph(
             """
@@ -86,7 +86,8 @@ import Testing
     }
 
     @Test(
-        "RP-1 subscribing works while running: from the next frame on, status first", arguments: ["block", "drop-old"])
+        "RP-1 subscribing while running delivers the status, and then frames from the next one on",
+        arguments: ["block", "drop-old"])
     func whileRunning(policy: String) throws {
         let (harness, pipe) = try pipe(policy)
         let (first, second) = (Delegate(), Delegate())
@@ -101,7 +102,7 @@ import Testing
         #expect(second.log.all == ["p on", "p 45x90", "p off"])
     }
 
-    @Test("RP-1 subscribing again after unsubscribing works; a run that follows another too")
+    @Test("RP-1 a delegate can subscribe again after unsubscribing, and serves later runs")
     func again() throws {
         let (harness, pipe) = try pipe()
         let delegate = Delegate()
@@ -121,19 +122,17 @@ import Testing
     }
 
     @Test(
-        "RP-1 the same delegate twice, and an unknown one to unsubscribe, are typed errors; a refused one gets no frame"
+        "RP-1 subscribing twice and unsubscribing an unknown delegate are typed errors"
     )
     func refused() throws {
         let (harness, pipe) = try pipe()
         let (known, stranger) = (Delegate(), Delegate())
         try subscribe(known, to: pipe)
         #expect(
-            throws: MediaGraphError.alreadyInUse(
-                .init("p", expected: "a delegate that isn't subscribed yet", actual: "Delegate again"))
+            throws: MediaGraphError.alreadyInUse(.init("p", actual: "Delegate is already subscribed"))
         ) { try subscribe(known, .p90, to: pipe) }
         #expect(
-            throws: MediaGraphError.wrongUsage(
-                .init("p", expected: "a delegate that is subscribed", actual: "one that isn't"))
+            throws: MediaGraphError.wrongUsage(.init("p", actual: "the delegate isn't subscribed"))
         ) { try NodeVTable.unsubscribe(stranger, from: pipe) }
         harness.setSourceCaps(Self.caps)
         harness.push(Self.bytes)
@@ -148,7 +147,7 @@ import Testing
         ) { try subscribe(stranger, to: other) }
     }
 
-    @Test("SE-2 a delegate that is gone counts as unsubscribed, with one warning; the others go on")
+    @Test("SE-2 a released delegate counts as unsubscribed, with one warning, and the others go on")
     func gone() throws {
         let pipeline = try Pipeline(
             parsing: "appsrc name=s format=time caps=\"\(Self.caps)\" ! rawdatapipe name=p backpressure=block")
@@ -170,10 +169,10 @@ import Testing
         pipeline.setState(.null)
         #expect(log.all == ["p on", "p 64x128"])
         #expect(stays.log.all == ["p on", "p 64x128", "p 64x128", "p 64x128", "p off"])
-        #expect(warnings.all == ["p: Delegate is gone and counts as unsubscribed"])
+        #expect(warnings.all == ["p: Delegate was deallocated and is no longer subscribed"])
     }
 
-    @Test("RP-5 where the pipe drops, one stuck delegate costs the others no frame")
+    @Test("RP-5 if the pipe drops frames, a blocked delegate costs the others no frame")
     func stuck() throws {
         let (harness, pipe) = try pipe("drop-new")
         let isStuck = Atomic<Bool>(true)
@@ -189,17 +188,19 @@ import Testing
         for count in 1...20 {
             harness.push(Self.bytes)
             #expect(waitUntil { quick.log.all.count == count + 1 })
-            // Its thread may begin late, and the queue be full before it takes the first.
+            // The delegate's thread may start late, and the queue be full before it takes the first frame.
             #expect(waitUntil { isInCallback.load(ordering: .acquiring) })
         }
-        // One in its callback and two in the queue.
+        // One frame is in the callback and two are in the queue.
         #expect(waitUntil { NodeCounts(pipe)?.dropped == 17 })
         isStuck.store(false, ordering: .releasing)
     }
 
     // MARK: RP-9
 
-    @Test("RP-9 unsubscribing inside the callback returns at once, and none follows", arguments: ["block", "drop-old"])
+    @Test(
+        "RP-9 unsubscribing inside the callback returns at once, and no callback follows",
+        arguments: ["block", "drop-old"])
     func fromInside(policy: String) throws {
         let (harness, pipe) = try pipe(policy)
         let me = Mutex<Delegate?>(nil)
@@ -229,7 +230,7 @@ import Testing
     }
 
     @Test(
-        "RP-9 unsubscribing from another thread waits for the callback in flight", arguments: ["block", "drop-old"])
+        "RP-9 unsubscribing from another thread waits for a running callback", arguments: ["block", "drop-old"])
     func waitsForCallback(policy: String) throws {
         let (harness, pipe) = try pipe(policy)
         let isLeaving = Atomic<Bool>(false)
@@ -239,7 +240,7 @@ import Testing
         let delegate = Delegate(onFrame: { _ in
             isInside.store(true, ordering: .releasing)
             while !isLeaving.load(ordering: .acquiring) { sleepBriefly() }
-            // Long enough for whoever doesn't wait to be gone.
+            // Long enough for the other thread to return if it doesn't wait.
             for _ in 0..<20 { sleepBriefly() }
             leftEarly.store(hasLeft.load(ordering: .acquiring), ordering: .releasing)
         })
@@ -259,7 +260,7 @@ import Testing
         #expect(delegate.log.all == ["p on", "p 64x128"])
     }
 
-    /// Counts calls; after `isOver` there must be none.
+    /// Counts calls. There must be none after `isOver` was set.
     private final class Watcher: RawDataDelegate {
         let calls = Atomic<Int>(0)
         let late = Atomic<Int>(0)
@@ -274,7 +275,7 @@ import Testing
     }
 
     @Test(
-        "RP-9 1 000 times torn down at a random moment in a random order: no crash, no hang, no callback afterwards",
+        "RP-9 teardown at random moments in random order never crashes or hangs, and ends all callbacks",
         arguments: ["block", "drop-old"])
     func tornDown(policy: String) throws {
         var random = SystemRandomNumberGenerator()
@@ -303,7 +304,7 @@ import Testing
                     pipeline?.setState(.null)
                     kept.isOver.store(true, ordering: .releasing)
                 default:
-                    // GStreamer forbids to let go of a running pipeline.
+                    // GStreamer forbids releasing a running pipeline.
                     pipeline?.setState(.null)
                     (pipeline, pipe) = (nil, nil)
                     kept.isOver.store(true, ordering: .releasing)

@@ -8,7 +8,7 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphCore
 
-/// What a pipe's frames are, in each format: fields, keeping, turning.
+/// Tests a pipe's frames in each format: their fields, keeping them, turning them.
 @Suite struct PipeFrameTests {
     init() throws { try Nodes.register() }
 
@@ -35,7 +35,7 @@ import Testing
     // MARK: RP-3
 
     @Test(
-        "RP-3 each format's planes have their sizes, strides and lengths, and no others",
+        "RP-3 each format has exactly its planes, with their sizes, strides and lengths",
         arguments: VideoFormat.allCases)
     func planes(format: VideoFormat) async throws {
         let graph = try Graph(
@@ -69,7 +69,7 @@ import Testing
         #expect(checked.all == [format])
     }
 
-    @Test("RP-3 GR-13 a frame's timestamp is in its segment, and its stream time is the position in the medium")
+    @Test("RP-3 GR-13 a frame's timestamp is relative to its segment, its stream time to the medium")
     func streamTime() async throws {
         let seen = Log<[UInt64?]>()
         let kept = Log<OwnedVideoFrame>()
@@ -88,7 +88,7 @@ import Testing
         #expect(seen.all.prefix(2) == [[2000, 500, 0], [2040, 540, 40]])
         #expect(kept.all[1].streamTime == .milliseconds(540))
         #expect(try kept.all[1].withFrame { $0.streamTime } == .milliseconds(540))
-        // The same in the filters.
+        // Stream times are the same in the filters.
         let graph = try Graph(
             "videotestsrc num-buffers=2 ! video/x-raw,framerate=25/1 ! preprocessor name=e ! frameobserver name=o ! fakesink"
         )
@@ -134,14 +134,14 @@ import Testing
     private static let caps = "video/x-raw,format=I420,width=16,height=16,framerate=30/1"
     private static let size = 16 * 16 * 3 / 2
 
-    /// Pushes a buffer of the pool, which must have one.
+    /// Pushes a buffer from the pool, which must not be empty.
     private func push(_ pool: BoundedPool, _ harness: Harness) throws {
         guard let buffer = pool.acquire() else { throw MediaGraphError.timeOut(.init("the pool is empty")) }
         let result = harness.push(buffer)
         #expect(result == .ok)
     }
 
-    @Test("RP-8 at the pool's limit `canRetain` is false and `retain` throws; the pipe goes on, and room comes back")
+    @Test("RP-8 at the pool's limit `retain` throws and the pipe goes on, and released frames make room")
     func poolLimit() throws {
         let pool = BoundedPool(Self.caps, size: Self.size, buffers: 5)
         let kept = Mutex<[OwnedVideoFrame]>([])
@@ -164,11 +164,11 @@ import Testing
         for _ in 0..<2 { try push(pool, harness) }
         #expect(answers.all == full + ["true kept", "false allocationFailed"])
         kept.withLock { $0 = [] }
-        // The last one is appsink's until the next comes.
+        // The appsink keeps the last buffer until the next one arrives.
         #expect(pool.available == 4)
     }
 
-    @Test("RP-8 10 000 frames kept and dropped at random leave every buffer in its pool")
+    @Test("RP-8 10 000 frames that are kept and released at random leave each buffer in its pool")
     func keptAtRandom() throws {
         let pool = BoundedPool(Self.caps, size: Self.size, buffers: 8)
         let kept = Mutex<(frames: [OwnedVideoFrame], random: UInt64, count: Int)>(([], 1, 0))
@@ -188,12 +188,12 @@ import Testing
         harness.setSourceCaps(Self.caps)
         for _ in 0..<10_000 { try push(pool, harness) }
         #expect(kept.withLock { $0.count } > 3000)
-        // The last one is appsink's until the next comes.
+        // The appsink keeps the last buffer until the next one arrives.
         kept.withLock { $0.frames = [] }
         #expect(pool.available == 7)
     }
 
-    @Test("RP-8 a reader that keeps every frame of a small pool gets copies at its limit, and starves nobody")
+    @Test("RP-8 a reader that keeps all frames of a small pool gets copies at its limit")
     func sequenceAtTheLimit() throws {
         let pool = BoundedPool(Self.caps, size: Self.size, buffers: 4)
         let element = try #require(Element(factory: "rawdatapipe"))
@@ -206,13 +206,13 @@ import Testing
         harness.setSourceCaps(Self.caps)
         for _ in 0..<10 { try push(pool, harness) }
         #expect(channel.count == 10)
-        // One is the last that came.
+        // The appsink has the last buffer.
         #expect(pool.available == 1)
     }
 
     // MARK: RP-10
 
-    /// A 4×2 picture of BGRA pixels with a number each.
+    /// A frame of 4×2 numbered BGRA pixels.
     private static let picture: [UInt8] = (0..<8).flatMap { [UInt8($0), 100, 200, 255] }
 
     /// The numbers of a frame's pixels, row by row.
@@ -224,7 +224,7 @@ import Testing
         }
     }
 
-    @Test("RP-10 frames come upright with `apply-rotation`, by each frame's own rotation, and then have none")
+    @Test("RP-10 with `apply-rotation` each frame is turned upright by its rotation, and then has none")
     func rotation() throws {
         let seen = Log<[[Int]]>()
         let rotations = Log<Rotation>()
@@ -246,7 +246,7 @@ import Testing
         #expect(rotations.all == [Rotation](repeating: .none, count: 5))
     }
 
-    @Test("RP-10 `apply-mirror` swaps left and right of the upright picture, turned here or not")
+    @Test("RP-10 `apply-mirror` swaps left and right of the upright frame, with or without rotation")
     func mirror() throws {
         for isTurned in [true, false] {
             let seen = Log<[[Int]]>()
@@ -272,14 +272,14 @@ import Testing
                 #expect(seen.all == [leftRight, quarter, topBottom, threeQuarters])
                 #expect(Set(rotations.all) == [.none])
             } else {
-                // Turned by 90° later, what is top and bottom here is left and right.
+                // The top and bottom of a frame that is still to be turned by 90° become left and right.
                 #expect(seen.all == [leftRight, topBottom, leftRight, topBottom])
                 #expect(rotations.all == Rotation.allCases)
             }
         }
     }
 
-    @Test("RP-10 both are off by default: a rotated frame comes as it is, and says so")
+    @Test("RP-10 by default a rotated frame isn't turned, and reports its rotation")
     func rotationOff() throws {
         let seen = Log<[[Int]]>()
         let harness = try harness(["format": "BGRA"]) { frame in
@@ -293,14 +293,14 @@ import Testing
         #expect(seen.all == [[[0, 1, 2, 3], [4, 5, 6, 7]]])
     }
 
-    @Test("RP-10 conversion comes first: a scaled NV12 frame is turned, and its kept copy is upright too")
+    @Test("RP-10 a scaled and converted frame is turned upright too, and so is its kept copy")
     func convertedAndTurned() throws {
         let kept = Log<OwnedVideoFrame>()
         let harness = try harness(["apply-rotation": "true", "format": "NV12", "resolution": "90p"]) {
             kept.add(try $0.retain())
         }
         harness.setSourceCaps("video/x-raw,format=BGRA,width=320,height=180,framerate=30/1")
-        // White on the left, black on the right.
+        // The left half is white, the right half is black.
         let row = (0..<320).flatMap { [UInt8](repeating: $0 < 160 ? 255 : 0, count: 3) + [255] }
         let buffer = Buffer((0..<180).flatMap { _ in row })
         Rotation.meta.set(90, on: buffer.access)
@@ -309,12 +309,12 @@ import Testing
         #expect(frame.width == 90 && frame.height == 160 && frame.rotation == .none && frame.format == .nv12)
         try frame.withFrame { frame in
             let luma = try frame.plane(.y)
-            // Left is up, after a quarter clockwise.
+            // A quarter turn clockwise moves the left side to the top.
             #expect(luma.row(10)[45] > 230 && luma.row(150)[45] < 20)
         }
     }
 
-    @Test("RP-10 a format that can't be turned is an error at the start", arguments: ["A420", "I422"])
+    @Test("RP-10 turning a format that can't be turned is an error at the start", arguments: ["A420", "I422"])
     func unturnable(format: String) async throws {
         for property in ["apply-rotation", "apply-mirror"] {
             let graph = try Graph(
@@ -328,7 +328,7 @@ import Testing
     }
 
     @Test(
-        "RP-2 a pipe scales as `videoscale` does, to within a rounding", arguments: ["I420", "BGRA", "NV12"],
+        "RP-2 a pipe scales like `videoscale`, except for rounding", arguments: ["I420", "BGRA", "NV12"],
         [("180p", 320, 180), ("90p", 160, 90)])
     func scaling(format: String, target: (name: String, width: Int, height: Int)) async throws {
         let graph = try Graph(

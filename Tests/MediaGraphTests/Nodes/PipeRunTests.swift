@@ -10,7 +10,7 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphElements
 
-/// How a pipe's run begins, pauses and is refused.
+/// Tests how a pipe's run begins and pauses, and which settings are refused.
 @Suite struct PipeRunTests {
     init() throws { try Nodes.register() }
 
@@ -25,25 +25,25 @@ import Testing
         func receive(_ frame: borrowing VideoFrame) { log.add("frame") }
     }
 
-    @Test("RP-5 whether upstream is live is asked again at the first frame, when nobody knew before")
+    @Test("RP-5 if upstream's liveness is unknown, a pipe queries it again at the first frame")
     func livenessAskedAgain() throws {
         let element = try #require(Element(factory: "rawdatapipe"))
         let thread = Mutex<UInt>(0)
         try NodeVTable.attach(
-            Receiver(onFrame: { _ in thread.withLock { $0 = currentThread() } }), memoryMode: nil, to: element)
+            Receiver(onFrame: { _ in thread.withLock { $0 = currentThreadID() } }), memoryMode: nil, to: element)
         let harness = Harness(element, sink: "sink", source: nil)
-        let knows = Atomic<Bool>(false)
-        harness.answerLatency { knows.load(ordering: .acquiring) }
+        let isKnown = Atomic<Bool>(false)
+        harness.answerLatency { isKnown.load(ordering: .acquiring) }
         harness.setSourceCaps("video/x-raw,format=I420,width=16,height=4,framerate=30/1")
-        knows.store(true, ordering: .releasing)
-        // Live, so the frame comes on a thread of the pipe's own, at its time.
+        isKnown.store(true, ordering: .releasing)
+        // The stream is live, so the frame arrives on the pipe's own thread.
         harness.push([UInt8](repeating: 0, count: 96))
         #expect(waitUntil { thread.withLock { $0 } != 0 })
-        #expect(thread.withLock { $0 } != currentThread())
+        #expect(thread.withLock { $0 } != currentThreadID())
     }
 
     @Test(
-        "RP-5 pauses while nobody reads a blocking pipe lose no frame, and keep one beyond `max-frames` each at most",
+        "RP-5 pausing a blocking pipe that nobody reads loses no frame and adds at most one each time",
         arguments: [1, 2, 5])
     func pauseHoldsTheBound(maxFrames: Int) throws {
         let pipeline = try Pipeline(
@@ -66,12 +66,14 @@ import Testing
         pipeline.setState(.null)
     }
 
-    @Test("RP-1 a handler attached in READY beside `handler=` is refused, as in NULL")
+    @Test("RP-1 attaching a handler beside `handler=` is refused in READY as in NULL")
     func attachBesideNamed() throws {
         for state in [State.null, .ready] {
             let pipeline = try Pipeline(parsing: "videotestsrc ! rawdatapipe name=p handler=count")
             pipeline.setState(state)
-            #expect(throws: MediaGraphError.alreadyInUse(.init("p", expected: "one handler", actual: "a second"))) {
+            #expect(
+                throws: MediaGraphError.alreadyInUse(.init("p", actual: "already has a handler; remove it first"))
+            ) {
                 try NodeVTable.attach(Receiver(), memoryMode: nil, to: try #require(pipeline.element(named: "p")))
             }
             pipeline.setState(.null)
@@ -79,7 +81,7 @@ import Testing
     }
 
     @Test(
-        "EL-1 a pipe prerolls where its stream is linked later, as any sink; elsewhere a graph never waits for it",
+        "EL-1 a pipe behind a delayed link prerolls like any sink; otherwise a graph doesn't wait for it",
         arguments: [
             ("videotestsrc num-buffers=3 ! jpegenc ! decodebin ! videoconvert ! rawdatapipe name=p", true),
             (
@@ -125,7 +127,7 @@ import Testing
                     to: try #require(pipeline.element(named: "p")))
                 pipeline.setState(.paused)
                 #expect(pipeline.waitForState(timeout: .seconds(60)).state == .paused)
-                // Returns while the handler holds its first frame, or has not had it yet.
+                // The call returns while the handler holds its first frame, or before the frame arrives.
                 #expect(pipeline.setState(.playing) != .failure)
                 isHeld.withLock { $0 = false }
                 pipeline.setState(.null)
@@ -134,14 +136,16 @@ import Testing
     }
 
     @Test(
-        "EL-1 PLAYING doesn't wait for a frame that was on its way to the sink before, and gets into it first",
+        "EL-1 the change to PLAYING doesn't wait for a frame that is already on its way to the sink",
         arguments: [false, true])
     func frameUnderWay(seeks: Bool) throws {
         for _ in 0..<10 {
             let pipeline = try Pipeline(parsing: "videotestsrc num-buffers=3 ! rawdatapipe name=p")
             let pipe = try #require(pipeline.element(named: "p"))
             let appSink = try #require(pipeline.allElements.first { $0.factoryName == "appsink" })
-            let (isHeld, isUnderWay, goesOn) = (BlockingMonitor(true), BlockingMonitor(false), BlockingMonitor(false))
+            let (isHeld, isUnderWay, mayContinue) = (
+                BlockingMonitor(true), BlockingMonitor(false), BlockingMonitor(false)
+            )
             let seen = Atomic<Int>(0)
             let frames = Log<Bool>()
             try NodeVTable.attach(
@@ -149,12 +153,12 @@ import Testing
                     _ = isHeld.wait { $0 ? nil : true }
                     frames.add(true)
                 }), memoryMode: nil, to: pipe)
-            // A frame that is on its way when the change begins.
+            // Holds a frame that is on its way to the sink when the change begins.
             try #require(pipe.staticPad("sink")).observeBuffers { _ in
-                // Before a seek it gets into the sink.
+                // Before a seek the first frame goes on into the sink.
                 if seen.wrappingAdd(1, ordering: .relaxed).oldValue == 0, seeks { return }
                 isUnderWay.withLock { $0 = true }
-                _ = goesOn.wait { $0 ? true : nil }
+                _ = mayContinue.wait { $0 ? true : nil }
             }
             let hasEnded = BlockingMonitor(false)
             pipeline.onMessage { if case .endOfStream = $0.kind { hasEnded.withLock { $0 = true } } }
@@ -168,8 +172,9 @@ import Testing
             let isDone = Atomic<Bool>(false)
             var thread: NativeThread?
             appSink.withPrerollLock {
-                goesOn.withLock { $0 = true }
-                // Who waits for a lock can't be seen: the frame before the change, nearly always.
+                mayContinue.withLock { $0 = true }
+                // A test can't see who waits for a lock. The delay lets the frame wait for it before the change does,
+                // nearly always.
                 usleep(20_000)
                 thread = NativeThread("change") {
                     pipeline.setState(.playing)
@@ -182,13 +187,13 @@ import Testing
             isHeld.withLock { $0 = false }
             thread?.join()
             #expect(waitUntil { hasEnded.withLock { $0 } })
-            // The one before the seek is gone.
+            // The frame before the seek is discarded.
             #expect(frames.all.count == (seeks ? 2 : 3))
             pipeline.setState(.null)
         }
     }
 
-    @Test("EL-1 a pipe that counts as PAUSED, though its sink plays, can be paused and stopped while a frame waits")
+    @Test("EL-1 a pipe that is PAUSED while its sink plays can be paused and stopped")
     func pausesFromPaused() throws {
         let pipeline = try Pipeline(
             parsing: "videotestsrc ! video/x-raw,width=16,height=16 ! rawdatapipe name=p backpressure=block")
@@ -200,7 +205,7 @@ import Testing
         usleep(20_000)
         let isDone = Atomic<Bool>(false)
         let thread = NativeThread("change") {
-            // As GStreamer asks a bin whose sink has completed the change to PLAYING by itself.
+            // GStreamer requests this change from a bin whose sink has completed the change to PLAYING by itself.
             _ = gst_element_change_state(
                 pipe.raw.assumingMemoryBound(to: GstElement.self), GstStateChange(rawValue: 3 << 3 | 3))
             isDone.store(true, ordering: .releasing)
@@ -212,7 +217,7 @@ import Testing
         }
     }
 
-    @Test("CR-1 who hears of the pad `src` may ask the pipe for its caps")
+    @Test("CR-1 a listener of `pad-added` for `src` may query the pipe's caps")
     func padAdded() throws {
         let pipe = try #require(Element(factory: "rawdatapipe"))
         let sink = try #require(pipe.staticPad("sink"))
@@ -225,7 +230,7 @@ import Testing
     }
 
     @Test(
-        "EL-1 what is read on the way out of NULL is locked from READY on, and its refusal and its blurb say so",
+        "EL-1 settings that are read when leaving NULL are locked from READY on, and documented as such",
         arguments: [
             ("rawdatapipe", "handler", "count"), ("rawdatapipe", "options", "x=1"),
             ("rawdatapipe", "memory-mode", "heap"),
@@ -250,7 +255,7 @@ import Testing
         #expect(info.blurb.hasSuffix("(changeable only in NULL state)"))
     }
 
-    @Test("RP-7 memory-mode=heap that is set after a handler which borrows its frames ends the run with the reason")
+    @Test("RP-7 memory-mode=heap set after a handler that borrows frames makes the start fail")
     func memoryMode() throws {
         let pipe = try #require(Element(factory: "rawdatapipe"))
         try NodeVTable.attach(Receiver(), memoryMode: .stack, to: pipe)
@@ -262,13 +267,13 @@ import Testing
         pipe.setState(.null)
     }
 
-    @Test("RP-4 a stream that is off before its receiver's thread has begun gives one on and one off")
+    @Test("RP-4 a stream that goes off before its receiver's thread has started gives one on and one off")
     func shortStream() throws {
         for round in 0..<50 {
             let recorder = Recorder()
             let element = try #require(Element(factory: "rawdatapipe"))
             try element.setProperty("backpressure", parsing: "drop-old")
-            // Nobody advances the harness's clock.
+            // The harness's clock never advances.
             try element.setProperty("sync", parsing: "false")
             try NodeVTable.attach(recorder, memoryMode: nil, to: element)
             let bus = gst_bus_new()!
@@ -278,7 +283,7 @@ import Testing
             harness.setLive(true)
             harness.setSourceCaps("video/x-raw,format=I420,width=16,height=16,framerate=30/1")
             harness.push([UInt8](repeating: 9, count: 16 * 16 * 3 / 2))
-            // Or just as that thread begins.
+            // In some rounds the status changes just as the thread starts.
             g_usleep(UInt(round % 10 * 20))
             harness.push(.custom(StreamStatus.event(on: false)))
             guard waitUntil({ recorder.log.all == ["on", "frame", "off"] }) else {

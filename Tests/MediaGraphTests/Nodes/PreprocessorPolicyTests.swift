@@ -6,11 +6,11 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphHandlers
 
-/// What becomes of frames whose handler fails or is late.
+/// Tests the policies for frames whose handler fails or is late.
 @Suite struct PreprocessorPolicyTests {
     private struct Broken: Error, CustomStringConvertible { let description = "out of luck" }
 
-    /// Twelve numbered frames through a preprocessor `p` into a pipe `pipe`.
+    /// Sends twelve numbered frames through a preprocessor `p` into a pipe `pipe`.
     private static func graph(_ properties: String = "") throws -> Graph {
         try Graph(
             """
@@ -19,7 +19,7 @@ import Testing
             """)
     }
 
-    /// The numbers that arrive, each with the byte that a handler has left in the last row.
+    /// The numbers of the frames that arrive, each with the byte that a handler wrote into the last row.
     private static func arrivals(of graph: Graph) throws -> Log<[Int]> {
         let log = Log<[Int]>()
         try graph.rawDataPipe("pipe").receive { frame in
@@ -28,7 +28,7 @@ import Testing
         return log
     }
 
-    /// Edits half of the frame, and fails at every third.
+    /// Edits half of the frame, and fails at each third frame.
     private static func halfEdit(_ frame: inout VideoFrame) throws -> Verdict {
         let number = try FrameNumber.read(frame)
         var luma = try frame.mutablePlane(.y)
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(
-        "PP-4 on-error=pass: a frame at which the handler fails goes on as it came in, edits undone; counted, one warning"
+        "PP-4 with on-error=pass a frame whose handler fails goes on unedited, with one warning"
     )
     func passes() async throws {
         let graph = try Self.graph("on-error=pass")
@@ -61,7 +61,7 @@ import Testing
         #expect(warnings.first?.contains("out of luck") == true)
     }
 
-    @Test("PP-4 on-error=drop: a frame at which the handler fails goes no further; counted as failed and as dropped")
+    @Test("PP-4 with on-error=drop a frame whose handler fails is dropped and counted as both")
     func drops() async throws {
         let graph = try Self.graph("on-error=drop")
         let arrivals = try Self.arrivals(of: graph)
@@ -72,7 +72,7 @@ import Testing
         #expect(counts.frames == 8 && counts.failed == 4 && counts.dropped == 4)
     }
 
-    @Test("PP-4 on-error=stop, the default: the graph ends with the handler's name and its error")
+    @Test("PP-4 with on-error=stop, the default, a handler's error ends the graph")
     func stops() async throws {
         let graph = try Self.graph()
         let arrivals = try Self.arrivals(of: graph)
@@ -82,7 +82,7 @@ import Testing
         #expect(arrivals.all.map { $0[0] } == [0])
     }
 
-    @Test("PP-4 the verdict fail ends the graph with the handler's name and the reason, whatever on-error says")
+    @Test("PP-4 the verdict `fail` ends the graph with the handler's name and reason, whatever on-error is")
     func failVerdict() async throws {
         for policy in ["stop", "pass", "drop"] {
             let graph = try Self.graph("on-error=\(policy)")
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    /// Every third frame is late: a nanosecond is allowed for it, and an hour for the others.
+    /// Makes each third frame late: its handler may take a nanosecond, and an hour for the others.
     private static func makeLate(_ graph: Graph) throws {
         let node = try graph.preprocessor("p")
         try node.process { [element = node.element] frame in
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(
-        "PP-5 a late handler is counted, told as a QoS message with how late, and its frame passed or dropped by policy",
+        "PP-5 a late frame is counted, reported in a QoS message, and passed or dropped by policy",
         arguments: ["pass", "drop"])
     func late(policy: String) async throws {
         let graph = try Self.graph("on-late=\(policy)")
@@ -115,25 +115,25 @@ import Testing
         try Self.makeLate(graph)
         let events = graph.events
         try await graph.run()
-        var told: [(processed: UInt64, dropped: UInt64)] = []
+        var reports: [(processed: UInt64, dropped: UInt64)] = []
         for await case .qualityOfService("p", let jitter, let processed, let dropped) in events {
             #expect(jitter > 0)
-            told.append((processed, dropped))
+            reports.append((processed, dropped))
         }
         let counts = try graph.preprocessor("p").statistics
         #expect(counts.late == 4)
         if policy == "pass" {
             #expect(arrivals.all.map { $0[0] } == Array(0..<12))
             #expect(counts.frames == 12 && counts.dropped == 0)
-            #expect(told.map(\.processed) == [2, 5, 8, 11] && told.map(\.dropped) == [0, 0, 0, 0])
+            #expect(reports.map(\.processed) == [2, 5, 8, 11] && reports.map(\.dropped) == [0, 0, 0, 0])
         } else {
             #expect(arrivals.all.map { $0[0] } == (0..<12).filter { $0 % 3 != 1 })
             #expect(counts.frames == 8 && counts.dropped == 4)
-            #expect(told.map(\.processed) == [1, 3, 5, 7] && told.map(\.dropped) == [1, 2, 3, 4])
+            #expect(reports.map(\.processed) == [1, 3, 5, 7] && reports.map(\.dropped) == [1, 2, 3, 4])
         }
     }
 
-    @Test("PP-5 without max-time no handler is late")
+    @Test("PP-5 without max-time no frame is late")
     func noDeadline() async throws {
         let graph = try Self.graph("on-late=drop")
         let arrivals = try Self.arrivals(of: graph)

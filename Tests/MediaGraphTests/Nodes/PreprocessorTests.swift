@@ -21,7 +21,7 @@ import Testing
         func process(_ frame: inout VideoFrame) throws -> Verdict { try body(&frame) }
     }
 
-    @Test("PP-1 called once for each frame, in order, and edits in place are what leaves")
+    @Test("PP-1 a handler is called once for each frame in order, and its edits in place are sent on")
     func edits() async throws {
         let graph = try Graph(
             """
@@ -45,7 +45,7 @@ import Testing
         #expect(delivered.all.allSatisfy { $0.1 == 77 })
     }
 
-    @Test("PP-1 plane access gives data, stride, width and height for each plane")
+    @Test("PP-1 each plane gives its data, stride, width and height")
     func planes() throws {
         let log = Log<[Int]>()
         let harness = try harness { frame in
@@ -56,7 +56,7 @@ import Testing
             return .pass
         }
         harness.setSourceCaps("video/x-raw,format=I420,width=6,height=4,framerate=30/1")
-        // Default layout: luma rows of 8 bytes, chroma rows of 4.
+        // In the default layout, luma rows have 8 bytes and chroma rows 4.
         let length: UInt8 = 8 * 4 + 4 * 2 * 2
         let bytes = [UInt8](0..<length)
         #expect(harness.push(bytes) == .ok)
@@ -72,10 +72,10 @@ import Testing
         }
         harness.setSourceCaps(Self.caps)
         harness.push([UInt8](repeating: 0, count: 96))
-        #expect(log.all == ["plane packed: expected a plane of I420, got packed"])
+        #expect(log.all == ["plane: expected one of y, u, v in I420 frames, got packed"])
     }
 
-    @Test("PP-2 without a handler the very buffer goes on, untouched")
+    @Test("PP-2 without a handler the buffer itself goes on, untouched")
     func passThrough() throws {
         let harness = try harness(nil)
         harness.setSourceCaps(Self.caps)
@@ -83,14 +83,14 @@ import Testing
         let address = buffer.address
         #expect(harness.push(buffer) == .ok)
         guard let out = harness.pull() else {
-            Issue.record("nothing came out")
+            Issue.record("no frame came out")
             return
         }
         #expect(out.address == address)
         #expect(out.bytes == [UInt8](repeating: 9, count: 96))
     }
 
-    @Test("PP-2 with a handler a buffer of one's own is edited without a copy")
+    @Test("PP-2 a handler edits an unshared buffer without a copy")
     func inPlace() throws {
         let harness = try harness { frame in
             var luma = try frame.mutablePlane(.y)
@@ -102,14 +102,14 @@ import Testing
         let address = buffer.address
         harness.push(buffer)
         guard let out = harness.pull() else {
-            Issue.record("nothing came out")
+            Issue.record("no frame came out")
             return
         }
         #expect(out.address == address)
         #expect(Array(out.bytes.prefix(64)) == [UInt8](repeating: 1, count: 64))
     }
 
-    @Test("PP-3 a frame that another branch shares is copied before it is written")
+    @Test("PP-3 a frame that another branch shares is copied before it is edited")
     func shared() throws {
         let harness = try harness { frame in
             var luma = try frame.mutablePlane(.y)
@@ -117,18 +117,18 @@ import Testing
             return .pass
         }
         harness.setSourceCaps(Self.caps)
-        let mine = Buffer([UInt8](repeating: 9, count: 96))
-        harness.push(mine.retained)
+        let shared = Buffer([UInt8](repeating: 9, count: 96))
+        harness.push(shared.retained)
         guard let out = harness.pull() else {
-            Issue.record("nothing came out")
+            Issue.record("no frame came out")
             return
         }
-        #expect(out.address != mine.address)
-        #expect(mine.bytes == [UInt8](repeating: 9, count: 96))
+        #expect(out.address != shared.address)
+        #expect(shared.bytes == [UInt8](repeating: 9, count: 96))
         #expect(Array(out.bytes.prefix(64)) == [UInt8](repeating: 1, count: 64))
     }
 
-    @Test("PP-3 behind a tee the other branch's bytes are the source's, frame by frame")
+    @Test("PP-3 behind a tee the other branch gets the source's bytes, frame by frame")
     func tee() async throws {
         let graph = try Graph(
             """
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test("PP-4 a handler that throws ends the graph with its name and its error")
+    @Test("PP-4 a handler's error ends the graph with the handler's name and the error")
     func failure() async throws {
         struct Broken: Error {}
         let graph = try Graph(

@@ -5,18 +5,18 @@ import Testing
 
 @testable import MediaGraph
 
-/// Properties that depend on each other, set from several threads.
+/// Tests dependent properties that are set from several threads.
 @Suite struct PropertyRaceTests {
     init() throws { try Nodes.register() }
 
-    @Test("AL-1 `enabled` never stays true without the permission, whichever thread sets what first")
+    @Test("AL-1 `enabled` never stays true without permission, whichever thread is first")
     func permission() throws {
         let element = try #require(Element(factory: "alphachannel"))
         for round in 0..<2000 {
             try element.setProperty("permitted", to: true)
             try element.setProperty("enabled", to: false)
             DispatchQueue.concurrentPerform(iterations: 2) { index in
-                // A refusal is an answer too.
+                // The call may fail, depending on the order.
                 try? element.setProperty(index == 0 ? "enabled" : "permitted", to: index == 0)
             }
             let (isOn, isPermitted) = (

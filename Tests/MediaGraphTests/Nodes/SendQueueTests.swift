@@ -7,18 +7,18 @@ import Testing
 extension Int: Queueable {
     public static var isBoundByTime: Bool { false }
     public var weight: Int { 1 }
-    /// As of a camera with ten frames a second.
+    /// Timestamps of a camera with ten frames a second.
     public var timestamp: ClockTime? { .milliseconds(UInt64(self) * 100) }
     public var byteCount: Int { 1 }
 
     public final class Format: Sendable {}
     private static let small = Format()
     private static let large = Format()
-    /// Numbers from 100 on have another.
+    /// Numbers from 100 on have the other format.
     public var format: Format { self < 100 ? Self.small : Self.large }
     public func has(_ format: Format?) -> Bool { self.format === format }
 
-    /// Lets each number in but 13, which always comes too soon.
+    /// Accepts each number except 13, which always comes too early.
     public struct Timeline: SendTimeline {
         public init() {}
         public func stamp(_ payload: Int, _ time: SendTime, _ pace: Pace) -> Bool { payload != 13 }
@@ -27,20 +27,20 @@ extension Int: Queueable {
 }
 
 extension SendQueue<Int> {
-    /// Offers a number with its own timestamp.
+    /// Offers a number with its timestamp.
     mutating func offer(_ number: Int) -> Offer { offer(number, .given(number.timestamp!), suspends: false) }
 }
 
-/// The state machine between senders and a source's streaming thread, step by step.
+/// Tests the state machine between senders and a source's streaming thread, step by step.
 @Suite struct SendQueueTests {
-    /// Frames are numbers; what happens is written as text, such as "1" or "caps segment on 1".
+    /// A queue of numbers as frames. Its steps are written as text, such as "1" or "caps segment on 1".
     private func queue(_ policy: OverflowPolicy = .block, bound: Int = 2) -> SendQueue<Int> {
         var queue = SendQueue<Int>()
         queue.initialize(bound: bound, policy: policy)
         return queue
     }
 
-    /// After `startSend` has returned.
+    /// A queue as it is after `startSend` has returned.
     private func sendingQueue(_ policy: OverflowPolicy = .block, bound: Int = 2) -> SendQueue<Int> {
         var queue = queue(policy, bound: bound)
         queue.open()
@@ -58,7 +58,7 @@ extension SendQueue<Int> {
         }
     }
 
-    /// All steps until it would wait, or stops.
+    /// Returns all steps until the queue would wait or stops.
     private func steps(_ queue: inout SendQueue<Int>) -> [String] {
         var steps: [String] = []
         while let step = queue.next() {
@@ -79,7 +79,7 @@ extension SendQueue<Int> {
         return steps
     }
 
-    @Test("VS-4 frames get in from open to close, and at no other time")
+    @Test("VS-4 frames are accepted from open to close, and at no other time")
     func gate() {
         var queue = queue()
         #expect(offer(&queue, 1) == "closed")
@@ -93,7 +93,7 @@ extension SendQueue<Int> {
         #expect(offer(&queue, 5) == "closed")
     }
 
-    @Test("VS-4 nobody waits while the state change runs: a queue that blocks takes more than its bound then")
+    @Test("VS-4 during the state change a blocking queue accepts more frames than its bound")
     func starting() {
         var queue = queue()
         queue.open()
@@ -103,7 +103,7 @@ extension SendQueue<Int> {
         #expect(steps(&queue) == ["caps segment on 1", "2", "3", "4", "5"])
     }
 
-    @Test("VS-8 a full queue drops the oldest, drops the new one, or asks to wait")
+    @Test("VS-8 a full queue drops the oldest frame, drops the new one, or makes the sender wait")
     func overflow() {
         for (policy, third, left) in [
             (OverflowPolicy.dropOldest, "dropped 1", ["caps segment on 2", "3"]),
@@ -116,7 +116,7 @@ extension SendQueue<Int> {
         }
     }
 
-    @Test("RP-4 status is on before the first frame of a cycle and off behind its last")
+    @Test("RP-4 the status is on before a cycle's first frame and off after its last")
     func status() {
         var queue = sendingQueue()
         _ = offer(&queue, 1)
@@ -131,7 +131,7 @@ extension SendQueue<Int> {
         #expect(steps(&queue) == ["on 3"])
     }
 
-    @Test("RP-4 a cycle without frames has no status, and nothing to wait for")
+    @Test("RP-4 a cycle without frames has no status and nothing to drain")
     func emptyCycle() {
         var queue = queue()
         queue.open()
@@ -140,7 +140,7 @@ extension SendQueue<Int> {
         #expect(steps(&queue) == [])
     }
 
-    @Test("RP-4 an off that came too late goes ahead of the frames of the next cycle")
+    @Test("RP-4 an overdue off comes before the frames of the next cycle")
     func overdue() {
         var queue = sendingQueue()
         _ = offer(&queue, 1)
@@ -153,7 +153,7 @@ extension SendQueue<Int> {
         #expect(steps(&queue) == ["on 2"])
     }
 
-    @Test("EL-2 the end comes behind what is queued, with status off before it, and then nothing gets in")
+    @Test("EL-2 the end comes after the queued frames and the status off, and then no frame is accepted")
     func ending() {
         var queue = sendingQueue()
         _ = offer(&queue, 1)
@@ -163,7 +163,7 @@ extension SendQueue<Int> {
         #expect(steps(&queue) == ["caps segment on 1", "off", "failure first"])
     }
 
-    @Test("EL-2 a flush gives the frames back and stops the stream until it is over; status stays")
+    @Test("EL-2 a flush returns the frames and stops the stream until it is over, and keeps the status")
     func flush() {
         var queue = sendingQueue()
         _ = offer(&queue, 1)
@@ -176,7 +176,7 @@ extension SendQueue<Int> {
         #expect(steps(&queue) == ["3"])
     }
 
-    @Test("VS-3 a wish to negotiate anew comes ahead of frames, once")
+    @Test("VS-3 a request to renegotiate comes before the queued frames, once")
     func reconfigure() {
         var queue = sendingQueue()
         _ = offer(&queue, 1)
@@ -185,7 +185,7 @@ extension SendQueue<Int> {
         #expect(steps(&queue) == ["reconfigure", "caps segment on 1"])
     }
 
-    @Test("VS-1 a new initialize forgets the cycle before it: its end, its frames, its status")
+    @Test("VS-1 initializing again discards the end, the frames and the status of the cycle before")
     func again() {
         var queue = queue()
         queue.open()
@@ -199,7 +199,7 @@ extension SendQueue<Int> {
         #expect(steps(&queue) == ["caps segment on 2"])
     }
 
-    @Test("EL-2 caps go ahead of a frame of another format, and a segment once, until a flush or a new stream")
+    @Test("EL-2 caps precede a frame of another format, and a segment comes once until a flush or new stream")
     func events() {
         var queue = sendingQueue(bound: 9)
         for frame in [1, 2, 101, 102] { _ = offer(&queue, frame) }
@@ -217,7 +217,7 @@ extension SendQueue<Int> {
         #expect(steps(&queue) == ["caps segment on 104"])
     }
 
-    @Test("VS-8 a queue that drops counts by the timestamps that frames were given, though they all come at once")
+    @Test("VS-8 a dropping queue counts by the frames' timestamps, even if the frames arrive at once")
     func stampedAhead() {
         var queue = sendingQueue(.dropOldest)
         queue.latency = .milliseconds(500)
@@ -225,16 +225,16 @@ extension SendQueue<Int> {
         while case .accepted = queue.offer(accepted + 1, .arrived(.zero), suspends: false), accepted < 99 {
             accepted += 1
         }
-        // By 0.8 s the first three are late.
+        // With a timestamp of 0.8 s, the first three frames are late.
         #expect(accepted == 7)
     }
 
-    @Test("VS-8 a frame that comes too soon isn't queued, unless it waited for room and has no timestamp of its own")
+    @Test("VS-8 a frame that comes too early is refused, unless it has waited and has no timestamp")
     func tooFrequent() {
         var queue = sendingQueue()
         #expect(offer(&queue, 13) == "too frequent" && queue.level == 0)
         guard case .tooFrequent = queue.offer(13, .given(.zero), suspends: true, hasWaited: true) else {
-            Issue.record("took a frame whose own timestamp is too early")
+            Issue.record("accepted a frame whose own timestamp is too early")
             return
         }
         guard case .accepted = queue.offer(13, .arrived(.zero), suspends: true, hasWaited: true) else {

@@ -7,10 +7,10 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphCore
 
-/// Senders that do everything wrong, from several threads and tasks, while the graph starts, stops and flushes.
+/// Tests senders that make random mistakes, from several threads and tasks, while the graph starts, stops and flushes.
 ///
-/// Less than a second in the suite; `make soak` sets `MEDIAGRAPH_SOAK_SECONDS`, for each of the settings, which run side by
-/// side. The seed is printed, and can be set with `MEDIAGRAPH_FUZZ_SEED`.
+/// Takes less than a second in the suite. `make soak` sets `MEDIAGRAPH_SOAK_SECONDS` for each of the settings, which
+/// run at the same time. The seed is printed, and can be set with `MEDIAGRAPH_FUZZ_SEED`.
 @Suite struct SenderFuzzTests {
     init() throws { try Nodes.register() }
 
@@ -26,8 +26,8 @@ import Testing
         mutating func pick<T>(_ values: [T]) -> T { values.randomElement(using: &self)! }
     }
 
-    /// What the senders did.
-    private final class Account: Sendable {
+    /// Counts what the senders did.
+    private final class SendCounts: Sendable {
         let handedOver = Atomic<Int>(0)
         let released = Atomic<Int>(0)
         let accepted = Atomic<Int>(0)
@@ -56,7 +56,7 @@ import Testing
         return [UInt8](repeating: 1, count: max(0, right + random.pick([0, 0, 0, 0, 1, -1, 1000])))
     }
 
-    private static func sendOnce(_ sender: VideoSender, _ account: Account, _ random: inout Random) {
+    private static func sendOnce(_ sender: VideoSender, _ counts: SendCounts, _ random: inout Random) {
         let frame = description(&random)
         let bytes = bytes(for: frame, &random)
         do {
@@ -65,11 +65,11 @@ import Testing
             case 6..<10:
                 let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, bytes.count), alignment: 16)
                 memory.copyBytes(from: bytes)
-                let context = Unmanaged.passRetained(Owned(memory, account)).toOpaque()
-                account.handedOver.add(1, ordering: .relaxed)
+                let context = Unmanaged.passRetained(OwnedMemory(memory, counts)).toOpaque()
+                counts.handedOver.add(1, ordering: .relaxed)
                 try sender.send(
                     owning: UnsafeMutableRawBufferPointer(rebasing: memory[..<bytes.count]), frame,
-                    release: { Unmanaged<Owned>.fromOpaque($0!).takeRetainedValue().free() }, context: context)
+                    release: { Unmanaged<OwnedMemory>.fromOpaque($0!).takeRetainedValue().free() }, context: context)
             case 10..<14:
                 var made = try sender.makeFrame(frame)
                 try made.withFrame { frame in
@@ -86,37 +86,38 @@ import Testing
                 }
                 return
             }
-            account.accepted.add(1, ordering: .relaxed)
+            counts.accepted.add(1, ordering: .relaxed)
         } catch {
             #expect(error is MediaGraphError)
-            account.refused.add(1, ordering: .relaxed)
+            counts.refused.add(1, ordering: .relaxed)
         }
     }
 
-    private final class Owned {
+    private final class OwnedMemory {
         let memory: UnsafeMutableRawBufferPointer
-        let account: Account
-        init(_ memory: UnsafeMutableRawBufferPointer, _ account: Account) {
-            (self.memory, self.account) = (memory, account)
+        let counts: SendCounts
+        init(_ memory: UnsafeMutableRawBufferPointer, _ counts: SendCounts) {
+            (self.memory, self.counts) = (memory, counts)
         }
         func free() {
             memory.deallocate()
-            account.released.add(1, ordering: .relaxed)
+            counts.released.add(1, ordering: .relaxed)
         }
     }
 
     @Test(
-        "VS-5 senders with random frames and call orders, from threads and tasks, break nothing; memory comes back once",
+        "VS-5 random frames and calls from threads and tasks break nothing, and memory is released once",
         arguments: [
             "pace=fast block-timeout=2000000", "pace=live max-frames=1", "backpressure=drop-new rotation-tag=true",
         ])
     func fuzz(settings: String) async throws {
         let seed = Self.environment["MEDIAGRAPH_FUZZ_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0...UInt64.max)
         print("seed \(seed)")
-        let account = Account()
+        let counts = SendCounts()
         do {
-            // Caps change with nearly every frame. The sinks don't preroll: a flush from the application while a sink loses
-            // its state is a deadlock inside GStreamer 1.22 (gst_bin_recalculate_latency against gst_bin_continue_func).
+            // Caps change with nearly each frame. The sinks don't preroll, because a flush from the application while a
+            // sink loses its state is a deadlock inside GStreamer 1.22 (gst_bin_recalculate_latency against
+            // gst_bin_continue_func).
             let pipeline = try Pipeline(
                 parsing:
                     "videosource name=src \(settings) ! tee name=t ! queue ! rawdatapipe t. ! queue ! fakesink sync=false async=false"
@@ -131,14 +132,14 @@ import Testing
             for thread in 0..<3 {
                 _ = NativeThread("fuzz") {
                     var random = Random(state: seed &+ UInt64(thread))
-                    while !account.isOver.load(ordering: .acquiring) { Self.sendOnce(sender, account, &random) }
+                    while !counts.isOver.load(ordering: .acquiring) { Self.sendOnce(sender, counts, &random) }
                     threads.withLock { $0 += 1 }
                 }
             }
             let tasks = (3..<6).map { number in
                 Task.detached {
                     var random = Random(state: seed &+ UInt64(number))
-                    while !account.isOver.load(ordering: .acquiring) {
+                    while !counts.isOver.load(ordering: .acquiring) {
                         let frame = Self.description(&random)
                         let bytes = Self.bytes(for: frame, &random)
                         let sending = Task { try await sender.send(bytes, frame) }
@@ -148,7 +149,7 @@ import Testing
                     }
                 }
             }
-            // The states, on a thread that may wait.
+            // Changes the state on a thread that may block.
             _ = NativeThread("states") {
                 var random = Random(state: seed &+ 99)
                 let end = Date(timeIntervalSinceNow: Self.seconds)
@@ -164,14 +165,14 @@ import Testing
                     Thread.sleep(forTimeInterval: Double(random.next() % 20) / 1000)
                 }
                 pipeline.setState(.null)
-                account.isOver.store(true, ordering: .releasing)
+                counts.isOver.store(true, ordering: .releasing)
                 threads.withLock { $0 += 1 }
             }
             for task in tasks { await task.value }
             while threads.withLock({ $0 }) < 4 { try await Task.sleep(for: .milliseconds(1)) }
             #expect(element.state == .null)
         }
-        #expect(account.accepted.load(ordering: .relaxed) > 0 && account.refused.load(ordering: .relaxed) > 0)
-        #expect(account.released.load(ordering: .relaxed) == account.handedOver.load(ordering: .relaxed))
+        #expect(counts.accepted.load(ordering: .relaxed) > 0 && counts.refused.load(ordering: .relaxed) > 0)
+        #expect(counts.released.load(ordering: .relaxed) == counts.handedOver.load(ordering: .relaxed))
     }
 }

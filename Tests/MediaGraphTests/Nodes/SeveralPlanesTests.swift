@@ -4,7 +4,7 @@ import MediaGraphTesting
 import TestSupport
 import Testing
 
-/// Planes that are edited together.
+/// Tests planes that are edited together.
 @Suite struct SeveralPlanesTests {
     private struct Editor: VideoProcessor {
         let body: @Sendable (inout VideoFrame) throws -> Void
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(
-        "PP-1 luma and chroma are edited at once, each pixel of one with its pixel of the other",
+        "PP-1 luma and chroma planes can be edited together, pixel by pixel",
         arguments: [true, false])
     func together(isPlanar: Bool) throws {
         let planes = try edited(isPlanar ? .i420 : .nv12) { frame in
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("PP-1 a plane twice, or one that the format hasn't, is a typed error that says so, and nothing is called")
+    @Test("PP-1 a repeated or missing plane is a typed error, and the closure isn't called")
     func refused() throws {
         let errors = Log<MediaGraphError>()
         let calls = Log<Int>()

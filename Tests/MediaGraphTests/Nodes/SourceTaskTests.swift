@@ -8,11 +8,11 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphElements
 
-/// Sources that are tasks, and senders that suspend.
+/// Tests sources that are tasks, and senders that suspend.
 @Suite struct SourceTaskTests {
     private static let bytes = patternedFrame(width: 16, height: 16)
 
-    /// A source that is a closure.
+    /// A source made of a closure.
     private final class TaskSource: AsyncVideoSource {
         let body: @Sendable (VideoSender) async throws -> Void
         init(_ body: @escaping @Sendable (VideoSender) async throws -> Void) { self.body = body }
@@ -23,7 +23,7 @@ import Testing
         FrameDescription(width: 16, height: 16, timestamp: .milliseconds(UInt64(index)))
     }
 
-    @Test("VS-10 run is started by the node; its frames come in order, and its return ends the stream")
+    @Test("VS-10 the node starts `run`, whose frames arrive in order and whose return ends the stream")
     func runs() async throws {
         let graph = try Graph("videosource name=src pace=fast ! rawdatapipe name=pipe")
         try graph.videoSource("src").attach(
@@ -37,7 +37,7 @@ import Testing
         #expect(seen.all == Array(0..<200))
     }
 
-    @Test("VS-10 an error that run throws comes on the bus with the node's name")
+    @Test("VS-10 an error that `run` throws is posted with the node's name")
     func throwing() async throws {
         struct Broken: Error {}
         let graph = try Graph("videosource name=src pace=fast ! fakesink")
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(
-        "VS-10 run is cancelled by a stop, which waits for its end; that is no error, and the next start runs it anew")
+        "VS-10 a stop cancels `run` and waits for it without an error, and the next start calls it again")
     func cancelled() async throws {
         let log = Log<String>()
         let graph = try Graph("videosource name=src ! fakesink")
@@ -66,13 +66,13 @@ import Testing
         }
     }
 
-    @Test("VS-10 a task that doesn't end within stop-timeout is warned of, and refused a second start while it runs")
+    @Test("VS-10 a task that outlasts stop-timeout causes a warning, and prevents a restart while it runs")
     func stubborn() async throws {
-        let goOn = Atomic<Bool>(false)
+        let mayEnd = Atomic<Bool>(false)
         let graph = try Graph("videosource name=src stop-timeout=20000000 ! fakesink")
         try graph.videoSource("src").attach(
             TaskSource { _ in
-                while !goOn.load(ordering: .acquiring) {
+                while !mayEnd.load(ordering: .acquiring) {
                     try? await Task.sleep(for: .milliseconds(1)); await Task.yield()
                 }
             })
@@ -83,17 +83,18 @@ import Testing
         }
         try await graph.start()
         graph.pipeline.stopInBackground(.paused)
-        // Suspending: a test that blocks one of two cooperative threads keeps the reader of events from running.
+        // Suspends, because a test that blocks one of two cooperative threads would keep the events' reader from
+        // running.
         for _ in 0..<2000 where warnings.all.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
         #expect(warnings.all == ["src: the source's task still runs 0.02 s after it was cancelled (stop-timeout)"])
         await graph.stop()
         await #expect(throws: GraphError.self) { try await graph.start() }
-        goOn.store(true, ordering: .releasing)
+        mayEnd.store(true, ordering: .releasing)
         await graph.stop()
         reading.cancel()
     }
 
-    @Test("VS-10 more tasks than there are threads wait for room, and no other task waits for them")
+    @Test("VS-10 more waiting tasks than threads don't block other tasks")
     func suspends() async throws {
         let graph = try Graph(
             "videosource name=src pace=fast max-frames=1 ! identity name=gate ! fakesink")
@@ -110,7 +111,7 @@ import Testing
                 done.add(index)
             }
         }
-        // Two get in: one is held by the probe, one is in the queue. A machine that is busy takes its time for that.
+        // Two frames are accepted: the probe holds one, and the queue the other. A busy machine needs time for that.
         while done.all.count < 2 { try await Task.sleep(for: .milliseconds(1)) }
         let beat = await Task.detached { 42 }.value
         #expect(beat == 42 && done.all.count <= 2)
@@ -122,7 +123,7 @@ import Testing
     }
 
     @Test(
-        "VS-10 a task that waits for room gets timeOut, CancellationError, or wrongUsage at the stop; its frame isn't sent"
+        "VS-10 a task that waits for room gets an error on timeout, cancellation and stop, and sends nothing"
     )
     func ends() async throws {
         let graph = try Graph(
@@ -150,12 +151,12 @@ import Testing
         await graph.stop()
         await #expect(throws: MediaGraphError.self) { try await sender.send(Self.bytes, Self.frame(4)) }
         #expect(seen.all.allSatisfy { $0 < 2 })
-        // A task that was cancelled before it asked has sent nothing.
+        // The cancelled task may not have called `send` at all.
         #expect((2...3).contains(try graph.videoSource("src").statistics.refused))
     }
 
     @Test(
-        "VS-10 tasks that wait for room, an hour or as long as it takes, hear that downstream has ended the stream",
+        "VS-10 tasks that wait for room get an error when downstream ends the stream, whatever the timeout",
         arguments: ["", "block-timeout=3600000000000"])
     func streamEndsWhileWaiting(timeout: String) async throws {
         let graph = try Graph(
@@ -172,7 +173,7 @@ import Testing
                 sent.add(index)
             }
         }
-        // One frame is held and one is queued: the others wait.
+        // One frame is held and one is queued; the other tasks wait.
         #expect(try await eventually { sent.all.count == 2 })
         hold.release()
         var refusals: [MediaGraphError] = []
@@ -185,7 +186,7 @@ import Testing
         await graph.stop()
     }
 
-    @Test("VS-10 senders cross tasks and threads: four of them send through one sender, and each frame comes once")
+    @Test("VS-10 tasks and threads can share a sender, and each frame arrives once")
     func sendable() async throws {
         let graph = try Graph("videosource name=src pace=fast ! rawdatapipe name=pipe")
         let source = RecordingSource()
@@ -228,7 +229,7 @@ import Testing
     }
 
     @Test(
-        "VS-4 who waits for room when sending is stopped is reported, and isn't counted as refused; who comes later is")
+        "VS-4 a frame that waits for room when sending stops isn't counted as refused, but a later one is")
     func waitsAtTheEnd() async throws {
         try Nodes.register()
         let element = try #require(Element(factory: "videosource"))
@@ -251,7 +252,7 @@ import Testing
         gate.uninitialize()
     }
 
-    @Test("EL-2 behind the end that downstream made, an end or a failure of the source waits for nothing")
+    @Test("EL-2 after downstream's end of stream, a source's end or failure has no effect")
     func endsBehindTheEnd() throws {
         let element = try #require(Element(factory: "identity"))
         element.setState(.paused)
@@ -262,13 +263,13 @@ import Testing
         #expect(gate.hasEnded && !gate.isOpen)
         gate.endOfStream()
         gate.fail(.internalError(.init("too late to wait")))
-        // It would end the stream that follows a flush.
+        // A pending end would end the stream that follows a flush.
         #expect(gate.ending == nil)
         gate.uninitialize()
         element.setState(.null)
     }
 
-    @Test("VS-8 a task's frame that had to wait is refused too when its timestamp is faster than the declared rate")
+    @Test("VS-8 a task's frame that waited is refused if its timestamp exceeds the declared rate")
     func policedWaiting() async throws {
         try Nodes.register()
         let element = try #require(Element(factory: "videosource"))
@@ -282,7 +283,7 @@ import Testing
         gate.startSendReturned()
         let sender = VideoSender(MGVideoSender(gate))
         let outcomes = Log<String>()
-        // At most three frames at once, two of them early.
+        // At most three frames are accepted at once, two of them early.
         var tasks: [Task<Void, Never>] = []
         for index in 0..<6 {
             tasks.append(
@@ -316,7 +317,7 @@ import Testing
 }
 
 extension Pipeline {
-    /// A change of state on a thread that may wait.
+    /// Changes the state on a thread that may block.
     fileprivate func stopInBackground(_ state: State) {
         _ = NativeThread("stop") { self.setState(state) }
     }

@@ -9,18 +9,18 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphHandlers
 
-/// Changes of state, flushes and refusals at bad moments. Each ran into a deadlock or worse once.
+/// Tests state changes, flushes and refusals at moments that once caused a deadlock or worse.
 @Suite struct StressTests {
     init() throws { try Nodes.register() }
 
-    /// A count that other threads see.
+    /// A count that is shared between threads.
     private final class Counter: Sendable {
         private let count = Atomic<Int>(0)
         var value: Int { count.load(ordering: .acquiring) }
         func add() { count.add(1, ordering: .acquiringAndReleasing) }
     }
 
-    /// Starts and stops `pipeline` at growing distances on a thread of its own; true when no cycle got stuck.
+    /// Starts and stops the pipeline on a thread, with growing delays. Returns whether no cycle got stuck.
     private func survives(_ pipeline: Pipeline, cycles: Int) -> Bool {
         let done = Counter()
         _ = NativeThread("cycles") {
@@ -34,7 +34,8 @@ import Testing
         var last = -1
         while done.value < cycles, done.value != last {
             last = done.value
-            // A cycle takes milliseconds, on a loaded machine a second; thirty without one is a deadlock.
+            // A cycle takes milliseconds, and up to a second on a busy machine. Thirty seconds without a cycle are a
+            // deadlock.
             for _ in 0..<3 where done.value == last { _ = waitUntil { done.value > last } }
         }
         return done.value == cycles
@@ -57,7 +58,7 @@ import Testing
         #expect(survives(pipeline, cycles: 300))
     }
 
-    @Test("EL-1 nor with a blocking pipe whose frames nobody reads")
+    @Test("EL-1 starting and stopping at any moment with a blocking pipe that nobody reads never hangs")
     func blockingPipe() throws {
         let pipeline = try Pipeline(
             parsing: "videotestsrc ! video/x-raw,width=16,height=16 ! rawdatapipe name=p backpressure=block")
@@ -67,12 +68,12 @@ import Testing
     }
 
     @Test(
-        "EL-1 a value refused while the element is floating keeps it from starting, and does no other harm",
+        "EL-1 a value refused while the element is floating makes the start fail, without other effects",
         .disabled(if: Sanitizer.isAny, Sanitizer.stockPrograms),
         arguments: Nodes.factoryNames.filter { $0 != "mediasession" })
     func refusedWhileFloating(factory: String) throws {
-        // gst-launch sets properties on elements that are still floating. Those in `stock` have no property that refuses a
-        // value, so they get one that is accepted.
+        // gst-launch sets properties on elements that are still floating. The elements in `stock` refuse no value, so
+        // they get one that is accepted.
         let stock = ["preprocessor": "qos=true", "frameobserver": "qos=true", "upright": "flip::qos=true"]
         let own = [
             "virtualmic": "quality=11", "sharesource": "share_video::max-frames=500000",
@@ -98,7 +99,7 @@ import Testing
     }
 
     @Test(
-        "EL-1 a value refused while the element is floating is set when a later property permits it",
+        "EL-1 a value refused while the element is floating is set once a later property permits it",
         .disabled(if: Sanitizer.isAny, Sanitizer.stockPrograms))
     func permittedLater() throws {
         let child = try run(
@@ -111,11 +112,11 @@ import Testing
         #expect(child.output.contains("format=(string)A420"), "\(child.output.suffix(2000))")
     }
 
-    /// What gst-launch ends with after an error; a signal gives another.
+    /// gst-launch's exit status after an error; a signal would give another one.
     private static let errorStatus: Int32 = 255
 
     @Test(
-        "EL-1 a session whose room was refused ends with an error, and joins no other",
+        "EL-1 a session whose room was refused ends with an error and joins no room",
         .disabled(if: Sanitizer.isAny, Sanitizer.stockPrograms))
     func refusedSession() throws {
         let child = try run(
@@ -134,7 +135,7 @@ import Testing
             timeout: 60)
     }
 
-    @Test("EL-1 a refusal that is answered from the bus with another property is no recursion into a lock")
+    @Test("EL-1 a message handler may set another property when a value is refused, without a deadlock")
     func refusalRecursion() throws {
         let pipeline = try Pipeline(parsing: "videotestsrc ! rawdatapipe name=p")
         let pipe = try #require(pipeline.element(named: "p"))
@@ -143,7 +144,7 @@ import Testing
         #expect(try pipe.property("max-frames", as: Int32.self) == 3)
     }
 
-    @Test("EL-2 end-of-stream after a flush waits for the frames before it, as the first one does")
+    @Test("EL-2 an end of stream after a flush waits for the frames before it")
     func endAfterFlush() throws {
         let element = try #require(Element(factory: "rawdatapipe"))
         try element.setProperty("backpressure", parsing: "drop-old")
@@ -173,12 +174,12 @@ import Testing
         #expect(log.all == ["frame", "finish", "frame", "frame", "finish"])
     }
 
-    @Test("EL-5 a stop of one run never ends the next, nor makes its start wait for ever")
+    @Test("EL-5 a stop doesn't end or block the next run")
     func restart() async throws {
         for _ in 0..<20 {
             let graph = try Graph("videotestsrc is-live=true ! fakesink")
             let first = Task { try await graph.run() }
-            // On its way, and no further: a stop before it began would stop nothing.
+            // Waits until the start has begun, because an earlier stop would stop nothing.
             while graph.pipeline.waitForState(timeout: .zero).state == .null { await Task.yield() }
             await graph.stop()
             try await graph.start()
@@ -200,7 +201,7 @@ import Testing
         withExtendedLifetime(frames) {}
     }
 
-    @Test("GR-6 a start that is cancelled says that the graph doesn't run")
+    @Test("GR-6 cancelling a start makes it fail, and the graph doesn't run")
     func cancelledStart() async throws {
         let graph = try Graph("filesrc location=/dev/zero ! fakesink num-buffers=1000000")
         let task = Task { try await graph.start() }
@@ -216,7 +217,7 @@ import Testing
         await graph.stop()
     }
 
-    @Test("VS-4 whoever hears a LATENCY message may ask for the latency, while a frame is being sent")
+    @Test("VS-4 a LATENCY message's handler may query the latency while a frame is being sent")
     func latencyFromTheBus() throws {
         let pipeline = try Pipeline(parsing: "videosource name=s ! rawdatapipe name=p")
         let source = RecordingSource()
@@ -230,7 +231,7 @@ import Testing
         #expect(source.calls.all.last == "uninitialize")
     }
 
-    @Test("RP-7 a frame kept in a processor is as it was then, whatever is edited afterwards")
+    @Test("RP-7 a frame kept by a processor isn't changed by later edits")
     func keptWhileEdited() async throws {
         let graph = try Graph(
             "videosource handler=counter pace=fast options=\"frames=1,width=64,height=32\" ! preprocessor name=p ! fakesink"

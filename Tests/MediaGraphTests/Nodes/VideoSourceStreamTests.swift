@@ -6,7 +6,7 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphCore
 
-/// A `videosource` as a GStreamer source: its events, its end, its refusals.
+/// Tests a `videosource` as a GStreamer source: its events, its end and its refusals.
 @Suite struct VideoSourceStreamTests {
     init() throws { try Nodes.register() }
 
@@ -19,14 +19,14 @@ import Testing
         try sendNow(source.sender, Self.bytes, frame)
     }
 
-    /// Frames and status changes in the order in which a pipe got them.
+    /// Logs frames and status changes in their order.
     private struct Recorder: VideoConsumer {
         let log: Log<String>
         func statusChanged(isOn: Bool) { log.add(isOn ? "on" : "off") }
         func receive(_ frame: borrowing VideoFrame) { log.add("frame") }
     }
 
-    @Test("EL-1 from PLAYING to READY and back the stream begins anew: caps, frames and end, after an end too")
+    @Test("EL-1 each start from READY begins a new stream with caps, frames and an end")
     func throughReady() throws {
         let pipeline = try Pipeline(
             parsing: """
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(
-        "RP-4 status off has reached the pipe when the change to PAUSED is done, 50 times over",
+        "RP-4 the status off has reached the pipe when the source's change to PAUSED returns",
         arguments: ["live", "fast"])
     func offBeforePaused(pace: String) throws {
         let graph = try Graph("videosource name=src pace=\(pace) ! rawdatapipe name=pipe backpressure=block sync=false")
@@ -59,7 +59,7 @@ import Testing
         try graph.videoSource("src").attach(source)
         let log = Log<String>()
         try graph.rawDataPipe("pipe").attach(Recorder(log: log))
-        // The source's own state: a pipeline stops its sinks first, and a sink in PAUSED holds its next frame.
+        // Changes only the source's state: a pipeline stops its sinks first, and a sink in PAUSED holds its next frame.
         graph.pipeline.setState(.playing)
         let element = try graph.element("src")
         for cycle in 1...50 {
@@ -73,7 +73,7 @@ import Testing
         #expect(log.all.count == 150)
     }
 
-    @Test("RP-4 the same when the whole pipeline is paused after its frame has been received")
+    @Test("RP-4 the status off has reached the pipe when the pipeline's change to PAUSED returns")
     func offBeforePipelinePaused() throws {
         let graph = try Graph("videosource name=src ! rawdatapipe name=pipe backpressure=block sync=false")
         let source = RecordingSource()
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(
-        "RP-4 a sink that holds a frame in PAUSED doesn't hold up the change of state; off comes ahead of what is left")
+        "RP-4 a sink that holds a frame doesn't block the change to PAUSED, and off precedes later frames")
     func offBehindHeldFrame() throws {
         let graph = try Graph("videosource name=src pace=fast ! rawdatapipe name=pipe backpressure=block sync=false")
         let source = RecordingSource()
@@ -102,7 +102,7 @@ import Testing
         graph.pipeline.setState(.playing)
         try send(source)
         #expect(waitUntil { log.all == ["on", "frame"] })
-        // Frames that a sink in PAUSED doesn't take.
+        // A sink in PAUSED doesn't take these frames.
         try #require(graph.pipeline.elements.last?.factoryName == "rawdatapipe")
         graph.pipeline.elements.last?.setState(.paused)
         try send(source, at: 1)
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(
-        "EL-2 an EOS event sent to the element ends the stream behind what is queued; a sender is refused from then on")
+        "EL-2 an EOS event sent to the element ends the stream after the queued frames")
     func endOfStreamEvent() async throws {
         let graph = try Graph("videosource name=src pace=fast max-frames=8 ! rawdatapipe name=pipe")
         let source = RecordingSource()
@@ -132,7 +132,7 @@ import Testing
         await graph.stop()
     }
 
-    @Test("EL-2 an EOS event ends a source that sends nothing, too")
+    @Test("EL-2 an EOS event sent to the element ends a stream without frames")
     func endOfStreamWithoutSource() async throws {
         let graph = try Graph("videosource name=src ! fakesink")
         try await graph.start()
@@ -144,7 +144,7 @@ import Testing
         await graph.stop()
     }
 
-    @Test("EL-2 num-buffers ends the stream after so many frames; the sender hears it rather than waiting for ever")
+    @Test("EL-2 num-buffers ends the stream after that number of frames, and the sender gets an error")
     func numBuffers() async throws {
         let graph = try Graph("videosource name=src pace=fast num-buffers=2 ! rawdatapipe name=pipe")
         let source = RecordingSource()
@@ -165,7 +165,7 @@ import Testing
         await graph.stop()
     }
 
-    @Test("RP-4 the status goes off ahead of the end that num-buffers makes, each cycle anew")
+    @Test("RP-4 the status goes off before the end that num-buffers causes, in each cycle")
     func statusBeforeLimit() throws {
         let element = try #require(Element(factory: "videosource"))
         try element.setProperty("num-buffers", to: Int32(2))
@@ -181,7 +181,7 @@ import Testing
                     events += harness.pulledEvents()
                     return events.contains("eos")
                 })
-            // On ahead of the first frame, off behind the last.
+            // The status is on before the first frame and off after the last.
             #expect(events.filter { $0 == "custom-downstream-sticky" }.count == 2, "cycle \(cycle)")
             #expect(events.suffix(2) == ["custom-downstream-sticky", "eos"])
             #expect(harness.pull() != nil && harness.pull() != nil)
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    @Test("EL-2 a flush drops what is queued, counts it, and frames that come after it are delivered in a new segment")
+    @Test("EL-2 a flush drops and counts queued frames, and later frames come in a new segment")
     func flush() throws {
         let element = try #require(Element(factory: "videosource"))
         try element.setProperty("pace", parsing: "fast")
@@ -208,7 +208,7 @@ import Testing
         element.setState(.null)
     }
 
-    @Test("EL-2 seeks are refused: the source is live")
+    @Test("EL-2 seeks are refused, because the source is live")
     func seek() throws {
         let element = try #require(Element(factory: "videosource"))
         try NodeVTable.attach(RecordingSource(), to: element)
@@ -218,7 +218,7 @@ import Testing
         element.setState(.null)
     }
 
-    @Test("EL-3 caps that downstream refuses end the graph as not-negotiated, with both sides named")
+    @Test("EL-3 caps that downstream refuses end the graph with an error that names both sides")
     func refusedCaps() async throws {
         let graph = try Graph("videosource name=src ! video/x-raw,format=I420,width=32,height=32 ! fakesink")
         let source = RecordingSource()
@@ -241,7 +241,7 @@ import Testing
         await graph.stop()
     }
 
-    @Test("VS-1 a source from Swift beside handler= is a typed error, whichever comes first and in whatever state")
+    @Test("VS-1 attaching a source beside `handler=` is a typed error, in any order and state")
     func twoSources() throws {
         for state in [State.null, .ready] {
             let graph = try Graph("videosource name=src handler=counter ! fakesink")
@@ -255,17 +255,18 @@ import Testing
         #expect(try graph.element("src").property("handler", as: String.self) == "")
     }
 
-    @Test("VS-1 a source that has nobody to send says so at its start")
+    @Test("VS-1 a node without a source posts a warning at its start")
     func nobodySends() throws {
         let graph = try Graph("videosource name=src ! fakesink")
         let warnings = Log<String>()
         graph.pipeline.onMessage { if case .warning(let report) = $0.kind { warnings.add(report.error.message) } }
         graph.pipeline.setState(.playing)
-        #expect(warnings.all == ["src: nothing will be sent: give it handler=… or attach a source"])
+        #expect(
+            warnings.all == ["src: there is no source, so nothing will be sent; set handler=… or attach a source"])
         graph.pipeline.setState(.null)
     }
 
-    @Test("EL-2 a flush is a new beginning after downstream has ended the stream", arguments: ["drop-old", "block"])
+    @Test("EL-2 a flush restarts the stream after downstream has ended it", arguments: ["drop-old", "block"])
     func flushAfterEnd(policy: String) throws {
         let pipeline = try Pipeline(
             parsing: """
@@ -286,13 +287,13 @@ import Testing
         let identity = try #require(pipeline.element(named: "i"))
         try identity.setProperty("eos-after", to: Int32(-1))
         element.sendFlush()
-        // The thread that fetches them is on its way again.
+        // The streaming thread runs again.
         let isTaken = waitUntil { (try? send(source)) != nil }
         #expect(isTaken)
         pipeline.setState(.null)
     }
 
-    @Test("VS-1 a start that fails is tried once: `initialize` that throws is called once")
+    @Test("VS-1 a failing `initialize` is called once for each start")
     func failingInitialize() async throws {
         let graph = try Graph("videosource name=src ! fakesink")
         let source = RecordingSource(onInitialize: { _ in
@@ -303,7 +304,7 @@ import Testing
         #expect(source.calls.all.filter { $0 == "initialize" }.count == 1)
     }
 
-    @Test("VS-2 the caps have the rate that the source declared for the size, where it declared one")
+    @Test("VS-2 the caps have the rate that the source declared for the size, if there is one")
     func declaredRate() async throws {
         let graph = try Graph(
             "videosource name=src ! video/x-raw,width=16,height=16,framerate=25/1 ! rawdatapipe name=pipe")

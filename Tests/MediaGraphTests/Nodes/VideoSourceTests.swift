@@ -7,7 +7,7 @@ import Testing
 @testable import MediaGraphCore
 
 @Suite struct VideoSourceTests {
-    /// A graph of one source, named `src`, with its recorder attached.
+    /// A graph with a source `src` to which the recorder is attached.
     private func graph(
         _ rest: String, source: RecordingSource, pace: String = "fast"
     ) throws -> (Graph, Element) {
@@ -18,7 +18,7 @@ import Testing
 
     // MARK: VS-1
 
-    @Test("VS-1 initialize, startSend, stopSend, uninitialize, each once a cycle and in this order")
+    @Test("VS-1 a source's calls come once a cycle: initialize, startSend, stopSend, uninitialize")
     func lifecycle() throws {
         let source = RecordingSource()
         let (graph, _) = try graph("fakesink name=sink", source: source)
@@ -35,7 +35,7 @@ import Testing
         #expect(source.calls.all.suffix(4) == ["initialize", "startSend", "stopSend", "uninitialize"])
     }
 
-    @Test("VS-1 READY to PAUSED is NO_PREROLL at either pace", arguments: ["live", "fast"])
+    @Test("VS-1 READY to PAUSED is NO_PREROLL at each pace", arguments: ["live", "fast"])
     func noPreroll(pace: String) throws {
         let (graph, element) = try graph("fakesink", source: RecordingSource(), pace: pace)
         element.setState(.ready)
@@ -43,7 +43,7 @@ import Testing
         graph.pipeline.setState(.null)
     }
 
-    @Test("VS-1 a graph that waits for startSend's first frame reaches PLAYING")
+    @Test("VS-1 a graph whose source sends no frame reaches PLAYING")
     func reachesPlayingWithoutFrames() async throws {
         let (graph, _) = try graph("rawdatapipe", source: RecordingSource())
         try await graph.start()
@@ -51,7 +51,7 @@ import Testing
         await graph.stop()
     }
 
-    @Test("VS-1 LATENCY is answered: live with the queue as the most, or not live when fast")
+    @Test("VS-1 a latency query is answered as live at the live pace, and as not live at the fast pace")
     func latency() throws {
         for pace in ["live", "fast"] {
             let (graph, element) = try graph("fakesink", source: RecordingSource(), pace: pace)
@@ -72,7 +72,7 @@ import Testing
         VideoCapability(width: 1920, height: 1080, framesPerSecond: Fraction(30, 1)),
     ]
 
-    @Test("VS-2 supported is what the source declares and downstream takes, ranges counting; the largest is suggested")
+    @Test("VS-2 `supported` is what the source declares and downstream takes, and the largest is suggested")
     func intersection() throws {
         let source = RecordingSource(capabilities: Self.declared)
         let (graph, _) = try graph(
@@ -83,7 +83,7 @@ import Testing
         graph.pipeline.setState(.null)
     }
 
-    @Test("VS-2 the suggestion is the largest by area, then by rate")
+    @Test("VS-2 the suggested capability is the largest by area, then by rate")
     func suggestion() throws {
         let source = RecordingSource(capabilities: Array(Self.declared.dropLast()))
         let (graph, _) = try graph("fakesink", source: source)
@@ -92,7 +92,7 @@ import Testing
         graph.pipeline.setState(.null)
     }
 
-    @Test("VS-2 a source that declares none is shown 90p to 2160p at 15, 30 and 60, where downstream allows")
+    @Test("VS-2 a source without capabilities gets 90p to 2160p at 15, 30 and 60, as downstream allows")
     func undeclared() throws {
         let source = RecordingSource()
         let (graph, _) = try graph("fakesink", source: source)
@@ -108,7 +108,7 @@ import Testing
         second.pipeline.setState(.null)
     }
 
-    @Test("VS-2 what downstream says later comes by propertyChange, while sending goes on")
+    @Test("VS-2 downstream's later caps are reported by propertyChange, while sending goes on")
     func propertyChange() throws {
         let source = RecordingSource(capabilities: Self.declared)
         let (graph, _) = try graph("capsfilter name=filter caps=video/x-raw,height=[1,1080] ! fakesink", source: source)
@@ -118,7 +118,7 @@ import Testing
         #expect(source.suggested?.height == 1080)
         try graph.element("filter").setProperty("caps", parsing: "video/x-raw,height=[1,720]")
         try sendNow(source.sender, patternedFrame(width: 320, height: 240), frame)
-        // From the streaming thread, when it gets there.
+        // The streaming thread makes the call, some time later.
         #expect(waitUntil { source.suggested?.height == 720 })
         #expect(source.calls.all.contains("propertyChange"))
         graph.pipeline.setState(.null)
@@ -126,7 +126,7 @@ import Testing
 
     // MARK: VS-4
 
-    @Test("VS-4 frames before startSend and after stopSend are refused, counted, and none reaches the graph")
+    @Test("VS-4 frames before startSend and after stopSend are refused, counted and never delivered")
     func gate() async throws {
         let received = Log<Int>()
         let early = Log<MediaGraphError>()
@@ -150,11 +150,11 @@ import Testing
         #expect(try graph.videoSource("src").statistics.refused == 2)
     }
 
-    @Test("VS-4 a frame sent from inside startSend is accepted, and never waits there", arguments: ["live", "fast"])
+    @Test("VS-4 a frame sent inside startSend is accepted without waiting", arguments: ["live", "fast"])
     func insideStartSend(pace: String) async throws {
         let bytes = patternedFrame(width: 16, height: 16)
         let source = RecordingSource(onStart: { sender in
-            // More than the queue of 8 holds: with waiting, PLAYING would never come.
+            // The queue holds 8 frames. If sending blocked here, PLAYING would never be reached.
             for index in 0..<20 {
                 try sender.send(
                     bytes,
@@ -173,7 +173,7 @@ import Testing
         #expect(try graph.videoSource("src").statistics.frames == 20)
     }
 
-    @Test("VS-4 a sender that outlives its graph refuses")
+    @Test("VS-4 a sender that outlives its graph refuses frames")
     func outlives() async throws {
         let source = RecordingSource()
         do {
@@ -188,7 +188,7 @@ import Testing
 
     // MARK: VS-5
 
-    @Test("VS-5 wrong lengths, sizes and ratios are refused with what was expected")
+    @Test("VS-5 wrong lengths, sizes and ratios are refused with the valid values")
     func validation() async throws {
         let source = RecordingSource()
         let (graph, _) = try graph("fakesink", source: source)
@@ -219,7 +219,7 @@ import Testing
                 == "invalidParameter: dataLength: expected 64 bytes for 4×4 BGRA, got 24")
         #expect(
             refusal(24, FrameDescription(width: 4, height: 4, framesPerSecond: Fraction(-1, 1)))
-                .hasPrefix("invalidParameter: rate or pixel aspect"))
+                .hasPrefix("invalidParameter: rate and pixel aspect ratio"))
         await graph.stop()
     }
 
@@ -243,7 +243,7 @@ import Testing
         #expect(seen.all == [bytes + [3]])
     }
 
-    @Test("VS-5 full range is the default, limited its own format, and the caps say which; switching mid-stream works")
+    @Test("VS-5 the range is full by default, can change within a stream, and is in the caps")
     func ranges() async throws {
         let source = RecordingSource()
         let (graph, _) = try graph("rawdatapipe name=pipe", source: source)
@@ -261,7 +261,7 @@ import Testing
 
     // MARK: VS-6
 
-    @Test("VS-6 packed I420 comes out byte for byte at every size from 2×2 to 33×33, and at large and odd ones")
+    @Test("VS-6 packed I420 frames of each size from 2×2 to 33×33 and of large ones arrive byte for byte")
     func packedSizes() async throws {
         var sizes = (2...33).flatMap { width in (2...33).map { (width, $0) } }
         sizes += [(404, 720), (426, 240), (641, 361), (1279, 719), (1920, 1080), (4096, 2160)]
@@ -300,9 +300,9 @@ import Testing
         await graph.stop()
     }
 
-    @Test("VS-6 elements that know nothing of GstVideoMeta get GStreamer's own layout")
+    @Test("VS-6 elements without support for GstVideoMeta get GStreamer's own layout")
     func stockLayout() async throws {
-        // 404 columns of I420: GStreamer pads chroma rows to 204 bytes; videoconvert must read them right.
+        // For I420 with 404 columns, GStreamer pads chroma rows to 204 bytes, which videoconvert must read correctly.
         let source = RecordingSource()
         let (graph, _) = try graph(
             "identity ! videoconvert ! video/x-raw,format=NV12 ! rawdatapipe name=pipe format=NV12", source: source)
@@ -318,7 +318,7 @@ import Testing
         #expect(seen.all == [expected])
     }
 
-    @Test("memory that is handed over goes back exactly once, accepted or refused")
+    @Test("memory that a source hands over is released exactly once, whether accepted or refused")
     func ownership() async throws {
         let source = RecordingSource()
         let (graph, _) = try graph("fakesink", source: source)
@@ -335,10 +335,10 @@ import Testing
                 release: { Unmanaged<Release>.fromOpaque($0!).takeRetainedValue().body() }, context: box.toOpaque())
         }
         send(16 * 16 * 3 / 2, 16)
-        send(18 * 16 * 3 / 2, 18)  // copied: GStreamer pads this width
-        send(10, 16)  // refused: too short
+        send(18 * 16 * 3 / 2, 18)  // Copied: GStreamer pads this width.
+        send(10, 16)  // Refused: too short.
         await graph.finish()
-        send(16 * 16 * 3 / 2, 16)  // refused: after stopSend
+        send(16 * 16 * 3 / 2, 16)  // Refused: after stopSend.
         #expect(released.load(ordering: .relaxed) == 4)
     }
 }

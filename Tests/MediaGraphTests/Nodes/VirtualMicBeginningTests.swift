@@ -3,39 +3,39 @@ import MediaGraphTesting
 import TestSupport
 import Testing
 
-/// The first blocks of live sound that nobody stamped: held back until where they belong is known.
+/// Tests the first blocks of live audio without timestamps, which are held back until their times are estimated.
 @Suite struct VirtualMicBeginningTests {
     private func block(_ index: Int) -> [Int16] { [Int16](repeating: Int16(index + 1), count: 480) }
 
-    @Test("VS-9 the first six blocks are placed by the mean of when they came, however late the first was")
+    @Test("VS-9 the first six blocks are placed by the mean of their arrivals, however late the first was")
     func mean() throws {
         let mic = try MicHarness()
-        // Against each tenth millisecond from two seconds on they are 24, 16, 6, 0, 8 and −2 ms late.
+        // Relative to a grid of 10 ms from two seconds on, the blocks are 24, 16, 6, 0, 8 and −2 ms late.
         for (index, time) in [2024, 2026, 2026, 2030, 2048, 2048].enumerated() {
             mic.harness.setTime(.milliseconds(UInt64(time)))
             try sendNow(mic.sender, block(index))
             if index < 5 { #expect(mic.harness.bufferCount == 0) }
         }
-        // 52/6 ms on the whole.
+        // On average they are 52/6 ms late.
         mic.harness.setTime(.milliseconds(2068))
         let pieces = mic.pull(samples: 6 * 480)
         #expect(pieces.samples == (0..<6).flatMap(block) && pieces.isContinuous(rate: 48000))
         #expect(pieces.first?.time.distance(to: 2_008_666_667).magnitude ?? .max <= 1)
         #expect(pieces.map(\.isDiscontinuous) == [true] + [Bool](repeating: false, count: 5))
         mic.harness.setTime(.milliseconds(2069))
-        // The next goes out at its time.
+        // The next block goes out at its time.
         try sendNow(mic.sender, block(6))
         #expect(mic.pull()?.samples == block(6))
     }
 
-    @Test("VS-9 they go out when the first is due, by the jitter that is allowed for, though fewer have come")
+    @Test("VS-9 the first blocks go out when the first one is due by the allowed jitter, even if few came")
     func due() throws {
         let mic = try MicHarness(["jitter": "40000000"])
         mic.harness.setTime(.seconds(2))
         try sendNow(mic.sender, block(0))
         mic.harness.setTime(.milliseconds(2006))
         try sendNow(mic.sender, block(1))
-        // The second said that the first was 2 ms late: due at 1.998 s, and 40 ms.
+        // The second block shows that the first was 2 ms late: it is due at 1.998 s plus 40 ms.
         mic.harness.setTime(.milliseconds(2037))
         #expect(mic.harness.bufferCount == 0)
         mic.harness.setTime(.milliseconds(2038))
@@ -44,7 +44,7 @@ import Testing
         #expect(pieces.map(\.time) == [1_998_000_000, 2_008_000_000] && pieces.samples == block(0) + block(1))
     }
 
-    @Test("VS-9 blocks that come at once are placed by the first: a sender that is ahead doesn't jitter")
+    @Test("VS-9 blocks that arrive at once are placed by the first one")
     func burst() throws {
         let mic = try MicHarness()
         mic.harness.setTime(.seconds(2))
@@ -53,7 +53,7 @@ import Testing
         #expect(mic.pull(samples: 6 * 480).first?.time == 2_000_000_000)
     }
 
-    @Test("VM-3 sound behind a pause of the graph doesn't go back in time where what was before was sent ahead")
+    @Test("VM-3 audio after a pause doesn't overlap audio that was sent ahead before it")
     func ahead() throws {
         for jitter in ["0", "60000000"] {
             let mic = try MicHarness(["jitter": jitter])
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("EL-2 an end, a stop, another rate and a stamp end the wait: nothing of it is lost, and all comes in order")
+    @Test("EL-2 an end, a stop, a new rate and a timestamp release the held blocks in order")
     func interrupted() throws {
         let ended = try MicHarness()
         try sendNow(ended.sender, block(0))
@@ -97,7 +97,7 @@ import Testing
         #expect(stamped.pull(samples: 960).samples == block(0) + block(1))
     }
 
-    @Test("EL-2 a flush loses what is held back, counted; a microphone that goes lets it go")
+    @Test("EL-2 a flush drops the held blocks and counts them")
     func lost() throws {
         let mic = try MicHarness()
         try sendNow(mic.sender, block(0))
@@ -105,7 +105,7 @@ import Testing
         #expect(waitUntil { mic.sender.buffered == .zero })
         mic.harness.element.sendFlush()
         mic.harness.setTime(.seconds(3))
-        // Placed anew by their mean, that is 10 ms before the first.
+        // The new blocks are placed by their mean, which is 10 ms before the first.
         for index in 2..<8 {
             try sendNow(mic.sender, block(index))
             mic.harness.setTime(.milliseconds(UInt64(3000 + max(0, index - 4) * 10)))

@@ -7,41 +7,41 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphCore
 
-/// A virtual microphone with a device at its `sink`.
+/// Tests a virtual microphone with a device at its `sink`.
 @Suite struct VirtualMicDeviceTests {
-    /// Plays a second of an audiotestsrc's square wave through a node, and what comes out.
+    /// Plays a second of a square wave through a node and returns the samples that come out.
     private func play(
         _ node: String, _ prepare: (VirtualMicNode) throws -> Void = { _ in }
     ) async throws -> [Int16] {
-        let heard = Log<[Int16]>()
+        let received = Log<[Int16]>()
         let graph = try Graph(
             """
             audiotestsrc num-buffers=100 samplesperbuffer=480 wave=square volume=0.25 \
             ! audio/x-raw,format=S16LE,rate=48000,channels=1 ! virtualmic name=mic \(node) ! appsink name=out sync=false
             """)
         let sink = try #require(AppSink(try graph.element("out")))
-        sink.setDelegate(Recorder(heard))
+        sink.setDelegate(Recorder(received))
         try prepare(try graph.virtualMic("mic"))
         try await graph.run()
-        return heard.all.flatMap { $0 }
+        return received.all.flatMap { $0 }
     }
 
     private final class Recorder: AppSinkDelegate, @unchecked Sendable {
-        let heard: Log<[Int16]>
-        init(_ heard: Log<[Int16]>) { self.heard = heard }
+        let received: Log<[Int16]>
+        init(_ received: Log<[Int16]>) { self.received = received }
         override func received(_ sample: borrowing Sample) -> FlowReturn {
-            heard.add(sample.buffer!.samples)
+            received.add(sample.buffer!.samples)
             return .ok
         }
     }
 
-    @Test("VM-6 a device's sound passes through untouched without a handler, all of it")
+    @Test("VM-6 without a handler a device's audio passes through completely and untouched")
     func passes() async throws {
         let samples = try await play("pace=fast")
         #expect(samples.count == 48000 && Set(samples.map { abs($0) }).isSubset(of: [8191, 8192]))
     }
 
-    @Test("VM-6 a device's block that waits for room longer than block-timeout is neither refused nor lost")
+    @Test("VM-6 a device's block that waits longer than block-timeout is neither refused nor lost")
     func waits() async throws {
         let graph = try Graph(
             """
@@ -54,7 +54,7 @@ import Testing
         #expect(statistics.refused == 0 && statistics.frames == 8 && statistics.dropped == 0, "\(statistics)")
     }
 
-    @Test("VM-6 a device hears that downstream has ended, as through a queue: its stream ends, and the graph with it")
+    @Test("VM-6 when downstream ends the stream, the device's stream and the graph end too")
     func downstreamEnds() async throws {
         let graph = try Graph(
             """
@@ -64,15 +64,15 @@ import Testing
             """)
         try await graph.start()
         _ = try await graph.waitUntilEnd()
-        // A tee ends all of its branches then.
+        // A tee then ends all its branches.
         let others = try #require(graph.progress.first { $0.name == "other" }?.counts.frames)
         #expect((5..<300).contains(others))
         await graph.stop()
-        // It begins anew.
+        // The graph can run again.
         try await graph.run()
     }
 
-    @Test("VM-6 handler=gain edits a device's sound, and limits what gets too loud")
+    @Test("VM-6 handler=gain changes a device's level and clips what gets too loud")
     func gain() async throws {
         let plain = try await play("pace=fast")
         let softer = try await play("pace=fast handler=gain options=db=-6.0206")
@@ -81,7 +81,7 @@ import Testing
         #expect(Set(louder) == [32767, -32768])
     }
 
-    @Test("VM-6 a closure edits each block: dropped ones are silence, and time goes on")
+    @Test("VM-6 a closure can edit each block, and a dropped block becomes silence")
     func closure() async throws {
         let count = Atomic<Int>(0)
         let samples = try await play("pace=fast") { mic in
@@ -100,22 +100,22 @@ import Testing
         #expect(samples == expected)
     }
 
-    @Test("VM-6 another branch's sound isn't changed by an edit")
+    @Test("VM-6 an edit doesn't change another branch's audio")
     func tee() async throws {
-        let heard = Log<[Int16]>()
+        let received = Log<[Int16]>()
         let graph = try Graph(
             """
             audiotestsrc num-buffers=50 samplesperbuffer=480 wave=square volume=0.25 \
             ! audio/x-raw,format=S16LE,rate=48000,channels=1 ! tee name=t ! queue ! appsink name=out sync=false
             t. ! queue ! virtualmic pace=fast handler=gain options=db=20 ! fakesink
             """)
-        try #require(AppSink(try graph.element("out"))).setDelegate(Recorder(heard))
+        try #require(AppSink(try graph.element("out"))).setDelegate(Recorder(received))
         try await graph.run()
-        #expect(heard.all.flatMap { $0 }.count == 24000)
-        #expect(Set(heard.all.flatMap { $0 }.map { abs($0) }).isSubset(of: [8191, 8192]))
+        #expect(received.all.flatMap { $0 }.count == 24000)
+        #expect(Set(received.all.flatMap { $0 }.map { abs($0) }).isSubset(of: [8191, 8192]))
     }
 
-    @Test("VM-6 a microphone has the device's place: its blocks are dropped and counted, and its end is none")
+    @Test("VM-6 an attached source replaces the device, whose blocks are dropped and counted")
     func replaced() async throws {
         let dropped = Log<UInt64>()
         let samples = try await play("pace=fast stereo=false") { mic in
@@ -132,7 +132,7 @@ import Testing
         #expect(samples == [Int16](repeating: 5, count: 4800) && dropped.all == [100])
     }
 
-    @Test("VM-6 a device that ends before it has said anything ends nothing when it is replaced")
+    @Test("VM-6 a replaced device that ends before its first block doesn't end the stream")
     func replacedIsSilent() async throws {
         let graph = try Graph(
             "fakesrc num-buffers=0 ! virtualmic name=m handler=tone options=seconds=1 pace=fast ! fakesink")
@@ -140,15 +140,16 @@ import Testing
         #expect(try graph.virtualMic("m").statistics.frames > 10)
     }
 
-    @Test("VM-6 a handler that is a source has the device's place too: all of its sound, none of the device's")
+    @Test("VM-6 a source handler replaces the device completely")
     func replacedByName() async throws {
         let samples = try await play("pace=fast handler=tone options=\"wave=square,volume=0.5,seconds=0.1\"")
         #expect(samples.count == 4800 && Set(samples.map { abs($0) }) == [16384])
     }
 
-    @Test("VM-6 a device that is replaced is never kept waiting, whatever becomes of the microphone's sound")
+    @Test("VM-6 a replaced device never blocks, even if the microphone's audio does")
     func replacedIsDrained() async throws {
-        // Nobody takes what the microphone sends: without a sender's room the device would stand still, were it heard.
+        // The clock doesn't advance, so the microphone's audio isn't taken. If the device's audio were used, the device
+        // would block.
         let graph = try Graph(
             """
             audiotestsrc num-buffers=500 samplesperbuffer=480 ! audio/x-raw,format=S16LE,rate=48000,channels=1 \
@@ -161,7 +162,7 @@ import Testing
         await graph.stop()
     }
 
-    @Test("VM-6 a device's latency is part of the node's where it is heard, and is not where it is replaced")
+    @Test("VM-6 the node's latency includes the device's latency unless the device is replaced")
     func latency() throws {
         for (handler, expected) in [("gain", 1070), ("tone", 70)] {
             try Nodes.register()
@@ -174,7 +175,7 @@ import Testing
         }
     }
 
-    @Test("VM-6 a handler's error and its wish to fail end the graph, with its name")
+    @Test("VM-6 a handler's error and the verdict `fail` end the graph with the node's name")
     func failing() async throws {
         struct Broken: Error {}
         for (verdict, text) in [
@@ -190,7 +191,7 @@ import Testing
     }
 
     @Test(
-        "EL-2 behind a flush a device's sound has the times that it comes with, as fast as it is taken too",
+        "EL-2 after a flush a device's audio keeps its own timestamps, at the fast pace too",
         .disabled(
             if: Sanitizer.isThread, "GStreamer's harness hands buffers over under locks that the sanitizer doesn't see")
     )
@@ -210,7 +211,7 @@ import Testing
         #expect(harness.pulledTimestamp() == .seconds(5))
     }
 
-    @Test("VM-6 live at the clock's pace every block of the device's goes through")
+    @Test("VM-6 at the live pace each of the device's blocks passes")
     func live() async throws {
         let graph = try Graph(
             """
@@ -223,7 +224,7 @@ import Testing
         #expect(counts.dropped == 0, "\(counts)")
     }
 
-    @Test("VM-6 the sink is there when it is asked for; two channels are refused where stereo is off")
+    @Test("VM-6 the sink is a request pad, and stereo is refused with stereo=false")
     func pads() async throws {
         let graph = try Graph("virtualmic name=mic pace=fast ! fakesink")
         let element = try graph.element("mic")
@@ -233,7 +234,7 @@ import Testing
         _ = try Graph("\(stereo) stereo=true ! fakesink")
     }
 
-    @Test("VM-6 a handler that edits what comes in is refused where nothing does, in the text and by the node")
+    @Test("VM-6 an editing handler without input is refused by the check and by the node")
     func nothingToEdit() async throws {
         #expect(throws: GraphError.self) { _ = try Graph("virtualmic name=mic handler=gain ! fakesink") }
         let graph = try Graph("virtualmic name=mic ! fakesink")

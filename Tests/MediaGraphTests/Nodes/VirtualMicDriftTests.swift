@@ -6,26 +6,26 @@ import Testing
 
 @testable import MediaGraphElements
 
-/// A microphone whose clock isn't the graph's, through the whole node, in simulated time.
+/// Tests a microphone whose clock drifts against the graph's clock, through the whole node, in simulated time.
 @Suite struct VirtualMicDriftTests {
-    /// A sender with a clock of its own: blocks of 10 ms, by which it is `drift` fast.
+    /// A sender of 10 ms blocks, whose clock is fast by `drift`.
     private struct Sender {
         var drift = 0.0
         var jitter = 0.0
-        /// When the first blocks come, those that are held back, against when they should.
+        /// How late the first blocks come, which are held back, in seconds.
         var first = 0.0
         var rate = 48000
         var random = SplitMix64(state: 5)
         var now = 0.0
 
-        /// Sends so many blocks from `start` on, the first sample of all at one second; and what came out meanwhile.
+        /// Sends the given blocks, of which block 0 starts at one second. Returns the audio that came out meanwhile.
         mutating func send(
             _ blocks: Range<Int>, to mic: MicHarness, _ samples: (Int, Int) -> [Int16]
         ) throws -> [MicHarness.Piece] {
             var pieces: [MicHarness.Piece] = []
             for index in blocks {
                 let offset = index < 6 ? first : Double.random(in: -1...1, using: &random) * jitter
-                // A later block doesn't come before an earlier one.
+                // Blocks don't overtake each other.
                 now = max(now, 1 + Double(index) * 0.010 / (1 + drift) + offset)
                 mic.harness.setTime(ClockTime(nanoseconds: UInt64(now * 1e9)))
                 try sendNow(mic.sender, samples(index * rate / 100, rate / 100), rate: rate)
@@ -34,7 +34,7 @@ import Testing
             return pieces
         }
 
-        /// The same, and the end behind it.
+        /// Sends blocks for `seconds` and ends the stream. Returns all audio that came out.
         mutating func send(
             seconds: Int, to mic: MicHarness, _ samples: (Int, Int) -> [Int16]
         ) throws -> [MicHarness.Piece] {
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// One sample each second, the rest silence.
+    /// One loud sample each second, otherwise silence.
     private func ticks(_ start: Int, _ count: Int) -> [Int16] {
         var samples = [Int16](repeating: 0, count: count)
         let tick = 24000 - start % 48000
@@ -53,19 +53,19 @@ import Testing
         return samples
     }
 
-    /// When each tick comes out, against when it was to: the middle of second after second, by the sender's clock.
+    /// How late each tick comes out, in seconds. Ticks are in the middle of each second by the sender's clock.
     private func lateness(_ pieces: [MicHarness.Piece], drift: Double) -> [Double] {
         var times: [Double] = []
         for piece in pieces {
             guard let index = piece.samples.largest, piece.samples[index] > 8000 else { continue }
             let time = Double(piece.time) / 1e9 + Double(index) / 48000
-            // One that is between two samples, and between two pieces, is in both.
+            // A tick between two samples, and between two pieces, is in both pieces.
             if times.last.map({ time - $0 > 0.5 }) ?? true { times.append(time) }
         }
         return times.enumerated().map { $1 - 1 - (Double($0) + 0.5) / (1 + drift) }
     }
 
-    @Test("VM-3 drift is resample unless it is set, and locked once the node is initialized")
+    @Test("VM-3 `drift` is `resample` by default, and locked once the node is initialized")
     func property() throws {
         let mic = try MicHarness()
         #expect(try mic.harness.element.property("drift", as: DriftCorrection.self) == .resample)
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(
-        "VS-9 sound of a clock 200 ppm off is within 20 ms of its time for two minutes, and continuous",
+        "VS-9 audio from a clock 200 ppm off stays within 20 ms for two minutes, without gaps",
         arguments: ["resample", "skew"], [200e-6, -200e-6])
     func drift(correction: String, drift: Double) throws {
         let mic = try MicHarness(["drift": correction])
@@ -84,14 +84,14 @@ import Testing
         let pieces = try sender.send(seconds: 120, to: mic, ticks)
         #expect(pieces.isContinuous(rate: 48000))
         let late = lateness(pieces, drift: drift)
-        // A tick may be in what skew leaves out.
+        // Skew may skip a tick.
         #expect((118...120).contains(late.count))
         #expect(late.allSatisfy { abs($0) < 0.015 }, "\(late.max()!), \(late.min()!)")
-        // It would have been 24 ms.
+        // Without correction it would have been 24 ms.
         #expect(late.contains { abs($0) > 0.008 })
     }
 
-    @Test("VS-9 drift=none counts samples for ever: after two minutes 200 ppm are 24 ms")
+    @Test("VS-9 with drift=none, 200 ppm of drift are 24 ms after two minutes")
     func none() throws {
         let mic = try MicHarness(["drift": "none"])
         var sender = Sender(drift: 200e-6)
@@ -100,19 +100,19 @@ import Testing
     }
 
     @Test(
-        "VM-3 a sine is one while it is resampled at ±200 ppm, better than −80 dB, and than −70 where that begins",
+        "VM-3 a sine resampled at ±200 ppm has less than −80 dB of distortion, and −70 dB at the beginning",
         arguments: [200e-6, -200e-6], [48000, 44100])
     func distortion(drift: Double, rate: Int) throws {
         let mic = try MicHarness(sinkCaps: "audio/x-raw,rate=48000")
         let sine = Sine(997, rate: rate)
-        // Its first blocks come early enough that it is resampled soon.
+        // The first blocks come early, so that resampling starts soon.
         var sender = Sender(drift: drift, jitter: 0.010, first: -0.020, rate: rate)
         let pieces = try sender.send(seconds: 20, to: mic, sine.samples)
         #expect(pieces.isContinuous(rate: 48000) && pieces.allSatisfy { !$0.isGap })
         let samples = pieces.samples
-        // By what its first blocks came early, at least.
-        #expect(samples.count > 20 * 48000 + 480, "it was never resampled, so nothing is shown")
-        // Windows shorter than its frequency takes to change. All of them where that begins, at half a second.
+        // The resampler adds at least the time by which the first blocks came early.
+        #expect(samples.count > 20 * 48000 + 480, "the audio was never resampled, so this test shows nothing")
+        // Windows short enough for a constant frequency. Each window counts where resampling begins, at half a second.
         var worst = (beginning: -200.0, later: -200.0)
         for window in 8..<samples.count / 240 - 8 {
             let isBeginning = (90..<120).contains(window)
@@ -127,7 +127,7 @@ import Testing
         #expect(worst.later < -80 && worst.beginning < -70, "\(worst)")
     }
 
-    /// Distortion and noise against the sine whose frequency, up to 6000 ppm away, fits best.
+    /// Distortion and noise relative to the best-fitting sine, whose frequency may differ by up to 6000 ppm.
     private func bestFit(_ samples: [Int16], near frequency: Double) -> Double {
         var (low, high) = (frequency * 0.994, frequency * 1.006)
         func decibels(_ frequency: Double) -> Double { Sine(frequency, rate: 48000).distortion(of: samples).decibels }
@@ -139,24 +139,24 @@ import Testing
     }
 
     @Test(
-        "VM-3 without drift not a bit is touched, though blocks come ±30 ms off their time",
+        "VM-3 without drift the audio stays bit for bit the same, even with ±30 ms of jitter",
         arguments: ["resample", "skew"])
     func untouched(correction: String) throws {
         let mic = try MicHarness(["drift": correction])
         let noise = noiseSamples(48000, seed: 3)
-        // Where blocks can't overtake each other the later ones come 10 ms late on the whole.
+        // Because blocks don't overtake each other, they come 10 ms late on average.
         var sender = Sender(jitter: 0.030, first: 0.012)
         let pieces = try sender.send(seconds: 60, to: mic) { start, count in
             Array(noise[start % 48000..<start % 48000 + count])
         }
-        // Found out here, for a report of three million samples takes minutes.
+        // Compares outside of the expectation, because printing three million samples takes minutes.
         let isSame = pieces.samples == (0..<60).flatMap { _ in noise }
         #expect(isSame && pieces.isContinuous(rate: 48000))
         #expect(mic.counts.silence == .zero && mic.counts.skipped == .zero)
     }
 
     @Test(
-        "VM-4 a pump that never sleeps is not taken for a clock that is ahead: not a bit is touched",
+        "VM-4 a sender that runs ahead without a clock isn't corrected, and its audio stays the same",
         arguments: ["resample", "skew"], ["50000000", "200000000"])
     func pumpThatNeverSleeps(correction: String, buffer: String) throws {
         let mic = try MicHarness(["drift": correction, "buffer-time": buffer, "block-timeout": "60000000000"])
@@ -179,7 +179,7 @@ import Testing
     }
 
     @Test(
-        "VM-3 skew clicks as often as stats say, and nowhere else: what is missing or silence is what was counted",
+        "VM-3 skew changes the audio only where it skips or inserts what the statistics count",
         arguments: [300e-6, -300e-6])
     func skew(drift: Double) throws {
         let mic = try MicHarness(["drift": "skew"])
@@ -188,23 +188,23 @@ import Testing
         let pieces = try sender.send(seconds: 120, to: mic, sine.samples)
         let (samples, counts) = (pieces.samples, mic.counts)
         let skewed = drift > 0 ? counts.skipped : counts.silence
-        // 36 ms by 10 or a little more.
+        // The drift of 36 ms is corrected in steps of 10 ms or a little more.
         #expect((20...40).contains(skewed.milliseconds) && (counts.skipped == .zero) == (drift < 0), "\(counts)")
         #expect(pieces.isContinuous(rate: 48000))
         let frames = Int((skewed.seconds * 48000).rounded())
         #expect(abs(samples.count - (120 * 48000 + (drift > 0 ? -frames : frames))) <= 4)
         #expect(pieces.filter(\.isGap).isEmpty == (drift > 0))
-        // A sine follows from the two samples before; its rounding and the sum's come to less than 3.
+        // Each sample of a sine follows from the two before it; the rounding errors sum up to less than 3.
         let factor = 2 * cos(2 * Double.pi * 130 / 48000)
         let clicks = samples.indices.dropFirst(2).filter {
             abs(Double(samples[$0]) - factor * Double(samples[$0 - 1]) + Double(samples[$0 - 2])) > 4
         }
-        // Two samples tell of each end of a cut, and of both ends of silence.
+        // A skipped part shows at two samples, and so does each end of inserted silence.
         let places = clicks.indices.filter { $0 == 0 || clicks[$0] > clicks[$0 - 1] + 4 }
         #expect((1...(drift > 0 ? 3 : 6)).contains(places.count), "\(places)")
     }
 
-    @Test("VM-4 behind a pause sound that is resampled is in its place again, and goes on without a click")
+    @Test("VM-4 resampled audio is at the right time after a pause, and continues without a click")
     func pause() throws {
         let mic = try MicHarness()
         let sine = Sine(100, rate: 48000)
@@ -226,13 +226,13 @@ import Testing
         #expect(pieces.isContinuous(rate: 48000))
         let pause = try #require(pieces.lastIndex { $0.isGap })
         #expect(abs(Double(pieces[pause + 1].time) / 1e9 - beginning) < 0.0001)
-        // From a sine's top on: what the filter rings with is over after 2 ms.
+        // The audio continues at the sine's peak. The filter's ringing is over after 2 ms.
         let after = Array(Array(pieces[(pause + 1)...]).samples.dropFirst(200).dropLast(200))
         #expect(abs(after.count + 400 - 48000) <= 2)
         #expect(Sine(100, rate: 48000).distortion(of: after).worst < 3)
     }
 
-    @Test("EL-3 LATENCY has the resampler's delay in it from the beginning, whether it resamples yet or not")
+    @Test("EL-3 the latency always includes the resampler's delay, whether it resamples yet or not")
     func latency() throws {
         let mic = try MicHarness()
         _ = try sendNow(mic.sender, [Int16](repeating: 0, count: 480))

@@ -5,11 +5,12 @@ import Testing
 
 @testable import MediaGraphElements
 
-/// Sound whose time is over when it comes, from who says what its time is.
+/// Tests timestamped audio that arrives too late.
 @Suite struct VirtualMicLateTests {
     private func block(_ value: Int16) -> [Int16] { [Int16](repeating: value, count: 480) }
 
-    /// A microphone that was heard at 1 s, and then not until 2 s: what comes out until so much of it is silence.
+    /// Sends a block at 1 s and advances the clock to 2 s. Returns the audio until most of that second was output as
+    /// silence.
     private func silentSecond(_ mic: MicHarness) throws -> [MicHarness.Piece] {
         mic.harness.setTime(.seconds(1))
         try sendNow(mic.sender, block(1), at: .seconds(1))
@@ -25,7 +26,7 @@ import Testing
         return pieces
     }
 
-    @Test("VM-4 what a device hands over when it wakes is left out, counted, until what comes is in time again")
+    @Test("VM-4 audio that a device delivers late in a burst is dropped and counted until it is in time")
     func burst() throws {
         let mic = try MicHarness(["block-timeout": "60000000000"])
         var pieces = try silentSecond(mic)
@@ -36,9 +37,9 @@ import Testing
             for index in 1..<100 { try? sendNow(sender, loud, at: .milliseconds(UInt64(1000 + index * 10))) }
             isOver.store(true, ordering: .releasing)
         }
-        // Then it goes on at its own pace, each block with the number of its 10 ms. The pump may have been slow: what it left in
-        // the queue is seen to stand there within as much as it is late and `buffer-time`, 120 blocks, and once more for a window
-        // that had begun.
+        // Then the sender goes on at its own pace, and each block has the number of its 10 ms. The pump may have been
+        // slow. The queue's standing level is recognized within the lateness and `buffer-time`, 120 blocks, and once
+        // more for a window that had already begun.
         var now = 200
         var last = 0
         while now < 2000, last == 0 || now < last + 260 {
@@ -48,7 +49,7 @@ import Testing
                 if last == 0 { last = now }
                 try sendNow(sender, block(Int16(now)), at: .milliseconds(UInt64(now * 10)))
             }
-            // Long enough for what is to come, where anything is.
+            // Long enough for a buffer to arrive, if there is one.
             for _ in 0..<5 where mic.harness.bufferCount == 0 { sleepBriefly() }
             while mic.harness.bufferCount > 0, let piece = mic.pull() { pieces.append(piece) }
         }
@@ -59,21 +60,22 @@ import Testing
         let laterPieces = pieces.filter { $0.samples[0] > 200 }.count
         let back = try #require(pieces.last { $0.samples[0] > 200 })
         #expect(loudPieces + laterPieces + left == 99 + Int(back.samples[0]) - last + 1, "\(left) of 99 left out")
-        // The queue holds 200 ms, and nobody minds 40 ms of lateness.
+        // The queue holds 200 ms, and a lateness of 40 ms is tolerated.
         #expect(left >= 10 && loudPieces >= 1, "\(loudPieces), \(mic.counts)")
         #expect(back.time <= UInt64(back.samples[0]) * 10_000_000 + 60_000_000, "\(back.samples[0]), \(back.time)")
     }
 
-    /// A device that gives 160 ms at a time, late: none of it stands in the queue.
-    @Test("VM-4 a queue that is empty now and then isn't standing; one that isn't is left out until nothing waits")
+    /// Covers a device that delivers 160 ms at a time, late, so that nothing stays in the queue.
+    @Test("VM-4 a queue that never runs empty is drained, and one that runs empty now and then isn't")
     func standing() {
-        /// Blocks of 10 ms, what is left out of them as `false`.
+        /// Passes blocks of 10 ms to the queue. Returns `false` for each block that it leaves out.
         func heard(_ queue: inout StandingQueue, waiting: some Sequence<Int>, window: Int = 200) -> [Bool] {
-            waiting.map { !queue.leavesOut(10_000_000, queued: $0 * 1_000_000, window: window * 1_000_000) }
+            waiting.map { !queue.shouldDrop(10_000_000, queued: $0 * 1_000_000, window: window * 1_000_000) }
         }
         var chunks = StandingQueue()
         for _ in 0..<10 { #expect(!heard(&chunks, waiting: stride(from: 150, through: 0, by: -10)).contains(false)) }
-        // Pieces of 500 ms of which the queue holds 200, the rest waiting in the sender: they are late by 500.
+        // Pieces of 500 ms, of which the queue holds 200 ms while the rest waits in the sender; they are late by 500
+        // ms.
         var pieces = StandingQueue()
         for _ in 0..<10 {
             let waiting = stride(from: 490, through: 0, by: -10).map { min($0, 200) }
@@ -85,7 +87,7 @@ import Testing
         #expect(heard(&queue, waiting: [10, 0, 60]) == [false, true, true])
     }
 
-    @Test("VM-4 what is late at its own pace is heard, as late as it is; what is missing later makes up for it")
+    @Test("VM-4 audio that is constantly late is kept, and a later gap makes up for the delay")
     func lateForGood() throws {
         let mic = try MicHarness(["drift": "none"])
         var pieces = try silentSecond(mic)
@@ -97,7 +99,7 @@ import Testing
         let heard = pieces.filter { !$0.isGap }.map { $0.samples[0] }
         #expect(heard == [1] + (1...100).map { Int16($0) } && mic.counts.dropped == 0)
         #expect(pieces.isContinuous(rate: 48000))
-        // A second is missing: what comes now is in time.
+        // A second is missing, so the next block is in time.
         try sendNow(mic.sender, block(200), at: .milliseconds(3010))
         mic.harness.setTime(.milliseconds(5000))
         pieces += pull(mic, until: 200)

@@ -6,9 +6,9 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphCore
 
-/// What ears would check of a virtual microphone, measured.
+/// Measures a virtual microphone's audio quality.
 @Suite struct VirtualMicSoundTests {
-    /// Sends `sine` in blocks of these lengths, again and again, and ends the stream.
+    /// Sends `sine` in blocks of these lengths, repeatedly, and ends the stream.
     private func send(_ sine: Sine, count: Int, blocks: [Int], _ sender: AudioSender) throws {
         var start = 0
         var index = 0
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(
-        "VM-3 a sine of each rate is one at 48 kHz, better than −80 dB, without a click, and as long as it was",
+        "VM-3 a sine at each rate, converted to 48 kHz, has less than −80 dB of distortion and its length",
         arguments: AudioSender.sampleRates)
     func conversion(rate: Int) throws {
         let sine = Sine(rate < 16000 ? 997 : 2500, rate: rate)
@@ -30,14 +30,14 @@ import Testing
         try send(sine, count: rate, blocks: [rate / 100], mic.sender)
         let pieces = mic.pullToEnd()
         #expect(pieces.isContinuous(rate: 48000) && pieces.samples.count == 48000)
-        // The filter's ends are silence, which no sine fits.
+        // The filter's ends are silence, which fits no sine.
         let result = Sine(sine.frequency, rate: 48000).distortion(
             of: Array(pieces.samples.dropFirst(2000).dropLast(2000)))
         #expect(result.decibels < -80 && result.worst < 8, "\(result)")
     }
 
     @Test(
-        "VM-3 blocks of any length join without a click, where the rate is converted and where it isn't",
+        "VM-3 blocks of any length join without a click, with and without rate conversion",
         arguments: [[1], [7], [160], [441], [480], [1024], [4096], [3, 977, 1, 48, 5000, 480, 481, 479]],
         [44100, 48000])
     func blocks(lengths: [Int], rate: Int) throws {
@@ -51,9 +51,9 @@ import Testing
         #expect(result.decibels < -80 && result.worst < 8, "\(result)")
     }
 
-    @Test("VM-3 ten minutes of blocks that come ±30 ms off their time are one sound: no gap, no drift")
+    @Test("VM-3 ten minutes of blocks with ±30 ms of jitter become continuous audio without drift")
     func tenMinutes() throws {
-        // Whatever the first block's time was: drift is another test's.
+        // Other tests cover drift and the first block's time.
         let mic = try MicHarness(["drift": "none"])
         var random = SplitMix64(state: 11)
         let jitter = (0..<60000).map { _ in Int.random(in: -30_000_000...30_000_000, using: &random) }
@@ -75,22 +75,22 @@ import Testing
         #expect(pieces.map(\.samples[0]) == sent)
     }
 
-    @Test("VM-4 a pause is silence, marked as a gap, and sound is in its place again behind it")
+    @Test("VM-4 a pause is output as silent gaps, and the audio after it is at the right time")
     func pause() throws {
         let mic = try MicHarness()
         mic.harness.setTime(.seconds(1))
         let loud = [Int16](repeating: 9, count: 480)
-        // A first block that says when it is isn't held back.
+        // A first block with a timestamp isn't held back.
         try sendNow(mic.sender, loud, at: .seconds(1))
         #expect(mic.pull()?.time == 1_000_000_000)
-        // As late as it may be, nothing happens yet.
+        // Within the allowed lateness nothing happens yet.
         mic.harness.setTime(.milliseconds(1069))
         #expect(mic.harness.bufferCount == 0)
         mic.harness.setTime(.milliseconds(1200))
         var pieces: [MicHarness.Piece] = []
         while pieces.last.map({ $0.time < 1_130_000_000 }) ?? true, let piece = mic.pull() { pieces.append(piece) }
         #expect(pieces.allSatisfy { $0.isGap && $0.samples.allSatisfy { $0 == 0 } })
-        // Back at an odd time: it begins there, to the sample.
+        // Audio that returns at an odd time starts there, to the sample.
         mic.harness.setTime(ClockTime(nanoseconds: 1_234_567_890))
         try sendNow(mic.sender, loud)
         try sendNow(mic.sender, loud)
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(
-        "VM-3 timestamps that are given are kept: small deviations are counted over, a pause is silence, a long one a new beginning"
+        "VM-3 given timestamps are kept, apart from small deviations, and a pause is silence or a new start"
     )
     func givenTimes() throws {
         let mic = try MicHarness(["pace": "fast"])
@@ -124,7 +124,7 @@ import Testing
         #expect(pieces.dropFirst().filter(\.isDiscontinuous).map(\.time) == [3_600_000_000_000])
     }
 
-    @Test("VM-4 a pump that never sleeps is paced by the clock: what is out is never more than its time")
+    @Test("VM-4 a sender that never sleeps is paced by the clock")
     func paced() throws {
         let mic = try MicHarness(["buffer-time": "50000000", "block-timeout": "60000000000"])
         let sender = mic.sender
@@ -142,7 +142,7 @@ import Testing
         #expect(pieces.map { $0.samples[0] } == (0..<100).map { Int16($0) })
     }
 
-    @Test("EL-2 an end in the middle of a block's 10 ms gives all that was sent, and no more")
+    @Test("EL-2 an end within a block of 10 ms outputs exactly what was sent")
     func endOfStream() throws {
         for rate in [48000, 8000] {
             let mic = try MicHarness(["pace": "fast"], sinkCaps: "audio/x-raw,rate=48000")
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test("EL-2 a flush loses what waits, counted, and sound begins anew behind it")
+    @Test("EL-2 a flush drops and counts waiting audio, and later audio starts anew")
     func flush() throws {
         let mic = try MicHarness(["jitter": "0"])
         try sendNow(mic.sender, [Int16](repeating: 1, count: 4800))
@@ -167,7 +167,7 @@ import Testing
         #expect(mic.counts.dropped == 1)
     }
 
-    @Test("EL-2 a sender that changes its rate is converted to what goes out already: one format, no gap, exact counts")
+    @Test("EL-2 a sender that changes its rate is converted to the format already in use")
     func changingRate() throws {
         let mic = try MicHarness(["pace": "fast", "stereo": "true"])
         try sendNow(mic.sender, [Int16](repeating: 100, count: 4410), rate: 44100)
@@ -179,7 +179,7 @@ import Testing
         #expect(mic.harness.element.staticPad("src")?.currentCaps?.description.contains("rate=(int)44100") != false)
     }
 
-    @Test("EL-2 downstream that wants another rate gets it from the next block on")
+    @Test("EL-2 when downstream wants another rate, the next block has it")
     func renegotiation() async throws {
         let graph = try Graph(
             "virtualmic name=mic pace=fast ! capsfilter name=filter caps=audio/x-raw,rate=48000 ! fakesink name=sink")

@@ -7,11 +7,11 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphCore
 
-/// A virtual microphone's lifecycle, and everything that it refuses.
+/// Tests a virtual microphone's lifecycle and what it refuses.
 @Suite struct VirtualMicTests {
     private static let block = [Int16](repeating: 7, count: 480)
 
-    @Test("VM-1 initialize, start, stop, uninitialize come in this order; a second PLAYING starts and stops again")
+    @Test("VM-1 a source's calls come in order: initialize, start, stop for each PLAYING, uninitialize")
     func lifecycle() throws {
         let mic = try MicHarness(plays: false)
         let element = mic.harness.element
@@ -24,7 +24,7 @@ import Testing
             ])
     }
 
-    @Test("VM-1 sound is refused before micStartSend and after micStopSend, counted, and none of it gets out")
+    @Test("VM-1 audio before micStartSend and after micStopSend is refused, counted and never sent on")
     func gate() throws {
         let refusals = Log<MediaGraphError.Code>()
         let source = RecordingMic(onInitialize: { sender in
@@ -39,7 +39,7 @@ import Testing
         #expect(mic.counts.frames == 1 && mic.counts.refused == 2 && mic.harness.bufferCount == 0)
     }
 
-    @Test("VM-1 a block sent from inside micStartSend is accepted, and never waits there")
+    @Test("VM-1 a block sent inside micStartSend is accepted without waiting")
     func insideStart() throws {
         let source = RecordingMic(onStart: { sender in
             for _ in 0..<100 { try sendNow(sender, Self.block) }
@@ -49,7 +49,7 @@ import Testing
         #expect(mic.pullToEnd().samples.count == 48000)
     }
 
-    @Test("VM-1 a start that throws is an error with the node's name, and the change of state fails")
+    @Test("VM-1 a source whose start throws fails the state change with the node's name")
     func failingStart() async throws {
         struct NoMicrophone: Error {}
         let graph = try Graph("virtualmic name=mic ! fakesink")
@@ -63,7 +63,7 @@ import Testing
         await graph.stop()
     }
 
-    @Test("VM-1 a microphone that is a task is started by the node, and its return ends the stream")
+    @Test("VM-1 the node starts a source that is a task, and the stream ends when the task returns")
     func task() async throws {
         final class TaskMic: AsyncVirtualMic {
             func run(sender: AudioSender) async throws {
@@ -81,7 +81,7 @@ import Testing
         #expect(mic.pullToEnd().samples == sent)
     }
 
-    @Test("VM-1 one source: a second is refused, as is one beside handler=, and one while running")
+    @Test("VM-1 a second source, one beside `handler=` and one while running are refused")
     func oneSource() throws {
         let mic = try MicHarness()
         let element = mic.harness.element
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(
-        "VM-2 odd lengths, other rates and channel counts are refused, with what was expected",
+        "VM-2 odd lengths and invalid rates and channel counts are refused with the valid values",
         arguments: [
             (0, 48000, 1, "dataLength: expected a multiple of 2 bytes: 16 bits for each channel, got 0"),
             (3, 48000, 1, "dataLength: expected a multiple of 2 bytes: 16 bits for each channel, got 3"),
@@ -111,7 +111,7 @@ import Testing
         ] as [(Int, Int, Int, String)])
     func refusals(length: Int, rate: Int, channels: Int, text: String) throws {
         let mic = try MicHarness(["stereo": "true"])
-        // A good block before and after: a refusal changes nothing.
+        // A valid block before and after shows that a refusal has no other effect.
         try sendNow(mic.sender, Self.block)
         let refusal = mic.error { () throws(MediaGraphError) in
             try sendBytes(mic.sender, length: length, rate: rate, channels: channels)
@@ -121,7 +121,7 @@ import Testing
         #expect(mic.counts.refused == 1 && mic.counts.frames == 2)
     }
 
-    @Test("VM-2 a timestamp that no graph runs to is refused, behind one that came early too")
+    @Test("VM-2 a timestamp too large for a running time is refused")
     func timestamps() throws {
         let mic = try MicHarness(["pace": "fast"])
         for time in [UInt64.max - 1, UInt64.max / 2, UInt64.max / 4] {
@@ -131,12 +131,12 @@ import Testing
             #expect(refusal?.code == .invalidParameter)
             try sendNow(mic.sender, Self.block, at: .milliseconds(5))
         }
-        // A century of nanoseconds fits; what is far ahead begins anew.
+        // A century of nanoseconds is accepted. A time far ahead starts a new timeline.
         try sendNow(mic.sender, Self.block, at: ClockTime(nanoseconds: .max / 4 - 1))
         #expect(mic.counts.refused == 3 && mic.counts.frames == 4)
     }
 
-    @Test("VM-2 stereo is refused unless the node has stereo=true, and then goes out as two channels")
+    @Test("VM-2 stereo is refused without stereo=true, and otherwise sent on as two channels")
     func stereo() throws {
         let mono = try MicHarness()
         let refusal = mono.error { () throws(MediaGraphError) in try sendNow(mono.sender, Self.block, channels: 2) }
@@ -149,7 +149,7 @@ import Testing
         #expect(stereo.harness.element.staticPad("src")?.currentCaps?.description.contains("channels=(int)2") == true)
     }
 
-    @Test("VM-4 more than max-duration at once is refused, whatever its rate; just as much is not")
+    @Test("VM-4 a block longer than max-duration is refused at any rate")
     func tooMuch() throws {
         for rate in [8000, 44100, 192000] {
             let mic = try MicHarness(["max-duration": "500000000", "pace": "fast"])
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test("VM-4 a pump that never sleeps is refused where the node says so, and heard up to there: nothing is lost")
+    @Test("VM-4 with backpressure=refuse a sender without pauses is refused, and accepted audio isn't lost")
     func tooFrequent() throws {
         let mic = try MicHarness(["backpressure": "refuse", "buffer-time": "100000000"])
         var accepted = 0
@@ -171,13 +171,14 @@ import Testing
             if refusal == nil { accepted += 1 }
         }
         #expect(refusal?.code == .tooFrequent)
-        // The buffer, and what the streaming thread holds, of the first six blocks as many as it has seen: the clock stands still.
+        // The buffer's blocks, and those that the streaming thread holds: up to the first six, because the clock
+        // doesn't advance.
         #expect((10...17).contains(accepted))
         mic.harness.setTime(.seconds(10))
         #expect(mic.pull(samples: accepted * 480).samples.count >= accepted * 480)
     }
 
-    @Test("VM-4 where it waits instead, a sender gets timeOut when the clock stands still, and room when it goes on")
+    @Test("VM-4 a blocked sender gets `timeOut` while the clock stands still, and room when it advances")
     func blocking() throws {
         let mic = try MicHarness(["buffer-time": "50000000", "block-timeout": "20000000", "jitter": "0"])
         var refusal: MediaGraphError?
@@ -193,15 +194,15 @@ import Testing
         try sendNow(mic.sender, Self.block)
     }
 
-    @Test("VM-4 several threads send at once: each block is in once, whole, or its sender knows that it isn't")
-    func severalThreads() async throws {
+    @Test("VM-4 blocks from several tasks at once each arrive once and whole")
+    func severalTasks() async throws {
         let mic = try MicHarness(["pace": "fast", "buffer-time": "30000000"])
         let sender = mic.sender
         await withTaskGroup(of: Void.self) { group in
-            for thread in 0..<8 {
+            for task in 0..<8 {
                 group.addTask {
                     for index in 0..<50 {
-                        let block = [Int16](repeating: Int16(thread * 50 + index), count: 480)
+                        let block = [Int16](repeating: Int16(task * 50 + index), count: 480)
                         await #expect(throws: Never.self) { try await sender.send(block, sampleRate: 48000) }
                     }
                 }
@@ -213,7 +214,7 @@ import Testing
         #expect(blocks.map { $0.first! }.sorted() == (0..<400).map { Int16($0) })
     }
 
-    @Test("EL-3 LATENCY is the jitter, a piece of 10 ms, and what the conversion holds back; fast is not live")
+    @Test("EL-3 the latency is the jitter, a block of 10 ms and the converter's delay, and fast isn't live")
     func latency() throws {
         let mic = try MicHarness(["drift": "none"], sinkCaps: "audio/x-raw,rate=48000")
         try sendNow(mic.sender, Self.block)
@@ -227,7 +228,7 @@ import Testing
         #expect(fast.harness.latency?.isLive == false)
     }
 
-    @Test("EL-1 fifty rounds of states, with sound and without, start and stop alike")
+    @Test("EL-1 repeated state changes, with and without audio, start and stop the source equally often")
     func states() throws {
         let mic = try MicHarness(["jitter": "0"], plays: false)
         for round in 0..<50 {

@@ -5,9 +5,9 @@ import Testing
 
 @testable import MediaGraphCore
 
-/// Errors as they are documented, and as they come.
+/// Tests that errors match their documentation.
 @Suite(.timeLimit(.minutes(10))) struct ErrorTests {
-    /// The rows of the documentation's table: a case's name, what happened, what to do.
+    /// The rows of the documentation's table, with a case's name, what happened and what to do.
     private func documented() throws -> [[String]] {
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
         let article = try String(
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(
-        "SE-5 the documentation lists every case of the one enum, and no other, each with what happened and what to do")
+        "SE-5 the documentation lists exactly the error enum's cases, with what happened and what to do")
     func cases() throws {
         let rows = try documented()
         #expect(rows.map { $0[0] } == MediaGraphError.Code.allCases.map { "``MediaGraphError/\($0)(_:)``" })
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(
-        "SE-5 joining throws the same enum: a device that isn't there, a session that has been joined, or left meanwhile"
+        "SE-5 joining throws typed errors for a missing device, a joined session and a cancelled task"
     )
     func joining() async throws {
         let alice = try session("alice", #function) { $0.camera = "v4l2src device=/dev/no-such-camera" }
@@ -58,7 +58,7 @@ import Testing
             return await #expect(throws: MediaGraphError.self) { try await bob.join() }
         }
         #expect(await cancelled.value?.code == .notInSession && !bob.isJoined)
-        // On the bus, and back from there.
+        // An error survives the way over the bus.
         for code in MediaGraphError.Code.allCases {
             let error = MediaGraphError(code, .init("it", expected: "this", actual: "that"))
             #expect(MediaGraphError(details: error.details) == error)
@@ -66,14 +66,14 @@ import Testing
     }
 
     @Test(
-        "SE-2 speaker and memory modes are set before joining: later they are refused, with the error of what is locked"
+        "SE-2 changing the speaker or the session's settings after joining is an error"
     )
     func lockedInSession() async throws {
-        struct Quiet: VirtualSpeaker, Sendable {}
-        let alice = try session("alice", #function) { $0.virtualAudioSpeaker = Quiet() }
+        struct SilentSpeaker: VirtualSpeaker, Sendable {}
+        let alice = try session("alice", #function) { $0.virtualAudioSpeaker = SilentSpeaker() }
         try await alice.join()
         let speaker = #expect(throws: MediaGraphError.self) {
-            try alice.graph.virtualSpeaker("speaker").attach(Quiet())
+            try alice.graph.virtualSpeaker("speaker").attach(SilentSpeaker())
         }
         #expect(speaker?.code == .lockedWhileRunning)
         for (node, property, value) in [

@@ -7,7 +7,7 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphHandlers
 
-/// What one user's consumer or stream does to the others: nothing.
+/// Tests that one user's consumer or stream doesn't affect the others.
 @Suite struct IsolationTests {
     init() throws { try Nodes.register() }
 
@@ -42,7 +42,7 @@ import Testing
         return warnings
     }
 
-    @Test("SE-4 a consumer that throws ends its own user's graph by name, and costs the others no frame")
+    @Test("SE-4 a consumer that throws ends its own user's graph, and costs other users no frame")
     func throwingConsumer() async throws {
         let room = #function
         let bob = try publisher("bob", room: room)
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(
-        "SE-4 with on-error=drop a consumer that throws loses those frames alone: warned of once, counted, in a graph that goes on"
+        "SE-4 with on-error=drop a consumer that throws only loses those frames, with one warning"
     )
     func throwingInOneGraph() async throws {
         let room = #function
@@ -93,11 +93,11 @@ import Testing
         #expect(pipe.statistics.failed == 10 && pipe.statistics.dropped == 10)
         #expect(try alice.rawDataPipe("carol").statistics.dropped == 0)
         for graph in [alice, bob.graph, carol.graph] { await graph.stop() }
-        let heard = await warnings(of: events)
-        #expect(heard.count == 1 && heard[0].contains("on purpose"), "\(heard)")
+        let received = await warnings(of: events)
+        #expect(received.count == 1 && received[0].contains("on purpose"), "\(received)")
     }
 
-    @Test("SE-4 a delegate that throws in a session costs itself the frame: the session and its other delegates go on")
+    @Test("SE-4 a delegate that throws only loses the frame, and the session's other delegates go on")
     func throwingDelegate() async throws {
         final class Thrower: RawDataDelegate {
             func received(_ frame: borrowing VideoFrame, from pipe: PipeIdentity) throws { throw Failure() }
@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test(
-        "SE-4 a stream that downstream can't take for a while comes back when it can; other streams go on all the time")
+        "SE-4 a stream in an unsuitable format is interrupted until the format fits, and others go on")
     func brokenFormat() async throws {
         let room = #function
         let bob = try publisher("bob", room: room)
@@ -165,14 +165,14 @@ import Testing
             }
         }
         #expect(try alice.rawDataPipe("carol").statistics.dropped == 0)
-        // What couldn't be shown is lost, and counted.
+        // Frames in the wrong format are lost and counted.
         #expect(waitUntil { NodeCounts(try! alice.element("call"))!.dropped == 6 })
         for graph in [alice, bob.graph, carol.graph] { await graph.stop() }
-        let heard = await warnings(of: events)
-        #expect(heard.count { $0.contains("call.video_bob can't deliver bob's stream") } == 2, "\(heard)")
+        let received = await warnings(of: events)
+        #expect(received.count { $0.contains("call.video_bob can't deliver bob's stream") } == 2, "\(received)")
     }
 
-    @Test("SE-4 buffers that are no frames of their format cost their own stream's readers those frames, scaled or not")
+    @Test("SE-4 buffers that don't fit their format only cost their own stream's readers those frames")
     func brokenBuffers() async throws {
         let room = #function
         let carol = try publisher("carol", room: room)
@@ -209,7 +209,7 @@ import Testing
                 source.push(buffer)
             }
             try Self.send(carol.source)
-            // The broken one too: a reader that still has it would lose one of the next.
+            // Also waits for the broken buffer, because a reader that still holds it would lose the next one.
             #expect(
                 waitUntil {
                     scaled.all.count == sent && native.all.count == sent && carols.all.count == sent
@@ -219,7 +219,7 @@ import Testing
         }
         #expect(try alice.rawDataPipe("carol").statistics.dropped == 0)
         #expect(waitUntil { (try? dan.rawDataPipe("native").statistics.failed) == 10 })
-        // Each but the first comes behind one that was lost.
+        // Each buffer except the first follows a lost one.
         #expect(marks.scaled.all.dropFirst() == ArraySlice(repeating: true, count: 9))
         #expect(marks.native.all.dropFirst() == ArraySlice(repeating: false, count: 19))
         for graph in [alice, dan, carol.graph] { await graph.stop() }

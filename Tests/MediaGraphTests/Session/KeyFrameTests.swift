@@ -6,7 +6,8 @@ import Testing
 @testable import MediaGraphRoomLink
 @testable import MediaGraphSession
 
-/// Encoded streams: whoever can show nothing gets a key frame from an encoder that would send none by itself.
+/// Tests that readers of encoded streams that can't show anything get a key frame, with an encoder that sends only one
+/// by itself.
 @Suite struct KeyFrameTests {
     init() throws { try Nodes.register() }
 
@@ -19,20 +20,20 @@ import Testing
             """)
     }
 
-    /// What comes out of the session, key frames marked, and those behind lost ones.
+    /// A graph that reads bob's stream, with a log of key frame flags for all frames, and for those after lost ones.
     private func reader(
         _ user: String, _ room: String, _ tail: String
-    ) throws -> (graph: Graph, frames: Log<Bool>, behind: Log<Bool>) {
+    ) throws -> (graph: Graph, frames: Log<Bool>, afterLoss: Log<Bool>) {
         let graph = try Graph("mediasession name=call room=\"\(room)\" user=\(user)  call.video_bob ! \(tail)")
-        let (frames, behind) = (Log<Bool>(), Log<Bool>())
+        let (frames, afterLoss) = (Log<Bool>(), Log<Bool>())
         try graph.element("call").staticPad("video_bob")?.observeBuffers {
             frames.add($0.isKeyframe)
-            if $0.isDiscontinuous { behind.add($0.isKeyframe) }
+            if $0.isDiscontinuous { afterLoss.add($0.isKeyframe) }
         }
-        return (graph, frames, behind)
+        return (graph, frames, afterLoss)
     }
 
-    /// Somebody who has had that many frames of bob's, from the first on.
+    /// A reader that has received `count` of bob's frames from the first one on.
     private func early(
         _ room: String, frames count: Int
     ) async throws -> (early: Graph, bob: Graph, frames: Log<Bool>) {
@@ -45,6 +46,7 @@ import Testing
         return (early, bob, frames)
     }
 
+    /// A graph that decodes bob's stream, with a log of its frames.
     private func decoder(_ user: String, _ room: String) throws -> (graph: Graph, shown: Log<Bool>) {
         let graph = try Graph(
             "mediasession name=call room=\"\(room)\" user=\(user)  call.video_bob ! vp8dec ! rawdatapipe name=pipe")
@@ -53,7 +55,7 @@ import Testing
         return (graph, shown)
     }
 
-    /// Whether no key frame came but the first; a reader that a busy machine has made lose some has asked for more.
+    /// Whether no key frame but the first one came. A reader that lost frames on a busy machine has requested more.
     private static func isFirstOnly(_ frames: Log<Bool>, of graph: Graph) throws -> Bool {
         try frames.all.count(where: \.self) == 1 || hasLost(graph)
     }
@@ -62,7 +64,7 @@ import Testing
         try NodeCounts(graph.element("call"))!.dropped > 0
     }
 
-    @Test("SE-1 whoever joins late sees a user's encoded stream at once; who has all of it costs no key frame")
+    @Test("SE-1 a user who joins late gets a key frame, and a reader without losses requests none")
     func late() async throws {
         let room = #function
         let (early, bob, frames) = try await early(room, frames: 45)
@@ -76,30 +78,30 @@ import Testing
         for graph in [early, bob] { await graph.stop() }
     }
 
-    @Test("SE-4 a reader that lost some of an encoded stream gets a key frame, no more than one a second")
+    @Test("SE-4 a reader that lost frames of an encoded stream gets at most one key frame a second")
     func overrun() async throws {
         let room = #function
-        let (slow, frames, behind) = try reader("slow", room, "identity sleep-time=150000 ! fakesink sync=false")
+        let (slow, frames, afterLoss) = try reader("slow", room, "identity sleep-time=150000 ! fakesink sync=false")
         try await slow.start()
         let bob = try bob(room)
         try await bob.start()
         #expect(waitUntil { frames.all.count(where: \.self) >= 4 })
         let sent = NodeCounts(try bob.element("call"))!.frames
         #expect(NodeCounts(try slow.element("call"))!.dropped > 0)
-        // Three that were asked for, thirty frames apart, behind the first.
+        // Three requested key frames follow the first one, thirty frames apart.
         #expect(sent >= 60)
-        #expect(behind.all.count >= 3 && behind.all.allSatisfy(\.self))
+        #expect(afterLoss.all.count >= 3 && afterLoss.all.allSatisfy(\.self))
         for graph in [slow, bob] { await graph.stop() }
     }
 
-    @Test("SE-1 a key frame that is asked for behind a session's pad is asked of the user's encoder")
-    func asked() async throws {
+    @Test("SE-1 a key frame request at a session's pad reaches the user's encoder")
+    func requested() async throws {
         let room = #function
         let (early, bob, frames) = try await early(room, frames: 10)
         let end = try early.element("end")
         end.staticPad("sink")?.requestKeyFrame()
         #expect(waitUntil { frames.all.count(where: \.self) >= 2 })
-        // At a time to come, as those ask who cut a stream into files.
+        // A request for a later time, such as those made when a stream is cut into files.
         let now = try #require(end.currentRunningTime)
         let inTwoSeconds = ClockTime(nanoseconds: now.nanoseconds + 2_000_000_000)
         #expect(end.staticPad("sink")?.requestKeyFrame(at: inTwoSeconds) == true)
@@ -111,16 +113,16 @@ import Testing
         for graph in [early, bob] { await graph.stop() }
     }
 
-    @Test("SE-3 another process's late reader gets a key frame too, and again whenever it asks")
+    @Test("SE-3 a late reader in another process gets a key frame, and again whenever it requests one")
     func betweenProcesses() async throws {
         let room = #function
         let (early, bob, frames) = try await early(room, frames: 10)
-        let other = RoomLinkTests.Other()
+        let other = OtherRoom()
         let link = try RoomLink(room: room, delegate: other)
         link.start()
         _ = try link.join("alice")
         #expect(waitUntil { other.users.all.contains("bob") })
-        // Of a stream that isn't read none is asked for.
+        // Without a reader the request isn't forwarded.
         link.requestKeyFrame(other.bobs.key)
         #expect(waitUntil { frames.all.count >= 20 })
         #expect(try Self.isFirstOnly(frames, of: early))
@@ -129,8 +131,8 @@ import Testing
         reader.play()
         other.bobs.add(reader)
         link.setDemand(other.bobs.demand, for: other.bobs.key)
-        #expect(waitUntil { RoomLinkTests.take(reader)?.access.isKeyframe == true })
-        // It may be here before it is there.
+        #expect(waitUntil { reader.takeBuffer()?.access.isKeyframe == true })
+        // The key frame may arrive here before `early` has it.
         #expect(waitUntil { frames.all.count(where: \.self) > before })
         let after = frames.all.count(where: \.self)
         #expect(

@@ -8,11 +8,11 @@ import Testing
 @testable import MediaGraphElements
 @testable import MediaGraphSession
 
-/// Frames that wait because the graph's latency makes them wait: none of them is lost.
+/// Tests that no frame is lost while it waits for the graph's latency.
 @Suite struct LatencyTests {
     init() throws { try Nodes.register() }
 
-    /// How a frame reaches the pipe whose frames are counted.
+    /// How frames reach the pipe whose frames are counted.
     enum Way: String, CaseIterable, Sendable {
         case room, preview, source
 
@@ -33,8 +33,8 @@ import Testing
         }
     }
 
-    /// A live graph on a test clock; the sink of another branch asks for a latency, which all sinks wait for.
-    private final class Scene {
+    /// A live graph on a test clock. A sink in another branch requests a latency that all sinks wait for.
+    private final class LatencyScene {
         let graph: Graph
         let clock = TestClock()
         let source = RecordingSource()
@@ -52,7 +52,7 @@ import Testing
                 """)
             let received = received
             try graph.videoSource("camera").attach(source)
-            // A sink has no latency before it has its first frame.
+            // A sink reports its latency only after its first frame.
             try graph.videoSource("other").attach(
                 RecordingSource(onStart: {
                     try sendNow($0, patternedFrame(width: 16, height: 16), Self.frame(at: .zero))
@@ -66,8 +66,9 @@ import Testing
             recalculateLatency()
         }
 
-        /// Every element knows the latency when this returns. It is the graph's control queue that spreads it: beside that, an
-        /// older and lower latency could arrive later, and readers drop frames by it.
+        /// Returns when each element knows the latency. The recalculation runs on the graph's control queue, which
+        /// distributes the latency; in parallel to it, an older, lower latency could arrive later, and readers would
+        /// drop frames.
         private func recalculateLatency() { graph.control.sync { graph.pipeline.recalculateLatency() } }
 
         private var latency: UInt64 { graph.pipeline.latency?.minimum.nanoseconds ?? 0 }
@@ -89,7 +90,7 @@ import Testing
                 try sendNow(source.sender, patternedFrame(width: 16, height: 16), Self.frame(at: time))
                 sent += 1
                 let sent = sent
-                // It has left the source; what the sinks may have by now is theirs.
+                // Waits until the frame has left the source. Then it depends on the sinks.
                 if way != .source {
                     #expect(waitUntil { NodeCounts(try! graph.element("carol"))?.frames == sent })
                 }
@@ -100,9 +101,9 @@ import Testing
             }
         }
 
-        /// Lets all that waits be shown, and stops.
+        /// Advances the clock until all frames are due, checks them, and stops the graph.
         func finish() async throws {
-            // Nothing more comes to be late.
+            // No more frames arrive that could be late.
             #expect(received.all.count <= max(1, Int(sent) - Int(latency / 33_333_334) + 1))
             clock.advance(by: ClockTime(nanoseconds: latency + 1_000_000_000))
             #expect(waitUntil { received.all.count == sent }, "\(received.all.count) of \(sent)")
@@ -115,17 +116,17 @@ import Testing
     }
 
     @Test(
-        "SE-4 RP-5 CR-6 however long another branch's latency is, each frame arrives, in order, at its time",
+        "SE-4 RP-5 CR-6 each frame arrives in order, whatever latency another branch has",
         arguments: Way.allCases, [0, 50, 100, 200, 500, 1000, 3000] as [UInt64])
     func complete(way: Way, milliseconds: UInt64) async throws {
-        let scene = try await Scene(way, latency: milliseconds)
+        let scene = try await LatencyScene(way, latency: milliseconds)
         try scene.send(milliseconds * 30 / 1000 + 30)
         try await scene.finish()
     }
 
     @Test("SE-4 RP-5 no frame is lost when the latency grows while the graph runs", arguments: Way.allCases)
     func growing(way: Way) async throws {
-        let scene = try await Scene(way, latency: 20)
+        let scene = try await LatencyScene(way, latency: 20)
         try scene.send(10)
         for milliseconds in [200, 1500] as [UInt64] {
             try scene.setLatency(milliseconds)
@@ -134,7 +135,7 @@ import Testing
         try await scene.finish()
     }
 
-    @Test("SE-4 a reader keeps the frames that the graph's latency makes wait, and of the late ones its bound")
+    @Test("SE-4 a reader keeps the frames that wait for the latency, and drops late ones beyond its bound")
     func readerBound() {
         let stream = RoomStream(StreamKey(user: "bob", kind: .camera), room: "r")
         let reader = StreamReader(bound: 2)
@@ -142,7 +143,7 @@ import Testing
         stream.add(reader)
         reader.setGraphLatency(.milliseconds(1000))
         send(1...40, to: stream)
-        // Those up to 4.0 − 1.0 s are late: two of them stay, and the ten that follow.
+        // The frames up to 4.0 − 1.0 s are late: two of them stay, and the ten after them.
         #expect(taken(from: reader) == Array(29...40))
         #expect(NodeCounts(reader.statistics.structure).dropped == 28)
         reader.setGraphLatency(.zero)
@@ -150,7 +151,7 @@ import Testing
         #expect(taken(from: reader) == [49, 50])
     }
 
-    @Test("SE-4 what waits for its time isn't lost when timestamps begin anew")
+    @Test("SE-4 waiting frames aren't lost when timestamps restart")
     func rewound() {
         let stream = RoomStream(StreamKey(user: "bob", kind: .camera), room: "r")
         let reader = StreamReader(bound: 2)
@@ -162,7 +163,7 @@ import Testing
         #expect(taken(from: reader) == Array(41...60) + Array(1...5))
     }
 
-    @Test("SE-4 of an encoded stream no frame is lost that the graph's latency makes wait")
+    @Test("SE-4 no frame of an encoded stream is lost while it waits for the latency")
     func encoded() throws {
         let stream = RoomStream(StreamKey(user: "bob", kind: .camera), room: "r")
         let reader = StreamReader(bound: 2)
@@ -176,10 +177,10 @@ import Testing
         #expect(taken(from: reader) == Array(1...36))
     }
 
-    @Test("SE-4 a reader in another process keeps the frames that its graph's latency makes wait")
+    @Test("SE-4 a reader in another process keeps the frames that wait for its graph's latency")
     func otherProcess() throws {
-        let (first, second) = (RoomLinkTests.Other(), RoomLinkTests.Other())
-        let (early, late) = try RoomLinkTests.links(#function, first, second)
+        let (first, second) = (OtherRoom(), OtherRoom())
+        let (early, late) = try OtherRoom.links(#function, first, second)
         let reader = StreamReader(bound: 2)
         reader.play()
         reader.setGraphLatency(.milliseconds(3000))
@@ -190,8 +191,8 @@ import Testing
         first.bobs.setTiming(.machine(latency: .zero))
         #expect(waitUntil { first.bobs.demand != nil })
         for index in 1...30 {
-            // Each is on the other side before the next is sent. What the way there loses, because it doesn't have the memory of
-            // the one before back yet, isn't the reader's loss.
+            // Each frame has arrived before the next one is sent. A frame that is lost on the way, because the memory
+            // of the one before isn't back yet, isn't the reader's loss.
             var lost: UInt64?
             #expect(
                 waitUntil {
@@ -205,7 +206,7 @@ import Testing
         for link in [late, early] { link.stop() }
     }
 
-    /// Frames of ten a second, by their numbers.
+    /// Sends frames with these numbers, at ten a second.
     private func send(_ numbers: ClosedRange<Int>, to stream: RoomStream, isPredicted: Bool = false) {
         for number in numbers {
             guard let buffer = Buffer(size: 384) else { return }
@@ -228,14 +229,14 @@ import Testing
         }
     }
 
-    /// A frame of 1080p60 whose memory isn't there.
+    /// A frame of 1080p60 without its memory.
     private struct LargeFrame: TimedMedia {
         let number: UInt64
         var timestamp: ClockTime? { ClockTime(nanoseconds: number * 16_666_667) }
         var byteCount: Int { 3_110_400 }
     }
 
-    @Test("SE-4 what waits for the latency is bounded by memory")
+    @Test("SE-4 memory limits the frames that wait for the latency")
     func memory() {
         var queue = BoundedQueue<LargeFrame, Never>(bound: 2, policy: .dropOldest)
         var count = 0
@@ -249,7 +250,7 @@ import Testing
         #expect(queue.isMemoryFull)
     }
 
-    @Test("VS-8 a live source's queue takes what the graph's latency makes wait beyond its bound")
+    @Test("VS-8 a live source's queue accepts frames beyond its bound that wait for the latency")
     func sendQueue() {
         var queue = SendQueue<Int>()
         queue.initialize(bound: 2, policy: .block)
@@ -258,11 +259,11 @@ import Testing
         queue.latency = .milliseconds(500)
         var accepted = 0
         while case .accepted = queue.offer(accepted + 1) { accepted += 1 }
-        // By 0.8 s the first three are late.
+        // With a timestamp of 0.8 s, the first three frames are late.
         #expect(accepted == 7)
         queue.latency = .zero
         guard case .full = queue.offer(8) else {
-            Issue.record("has room")
+            Issue.record("the queue has room")
             return
         }
     }

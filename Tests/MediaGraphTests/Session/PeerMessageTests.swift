@@ -49,15 +49,15 @@ import Testing
         ]
     }
 
-    @Test("SE-3 what one process says is what the other hears", arguments: messages)
+    @Test("SE-3 a message between processes is decoded as it was encoded", arguments: messages)
     func roundTrip(message: PeerMessage) throws {
-        let heard = try #require(PeerMessage(message.bytes))
-        #expect("\(heard)".prefix(12) == "\(message)".prefix(12))
+        let decoded = try #require(PeerMessage(message.bytes))
+        #expect("\(decoded)".prefix(12) == "\(message)".prefix(12))
         let object = { (bytes: Data) in try JSONSerialization.jsonObject(with: bytes, options: []) as? NSDictionary }
-        #expect(try object(heard.bytes) == object(message.bytes))
+        #expect(try object(decoded.bytes) == object(message.bytes))
     }
 
-    @Test("SE-3 what a buffer says goes with it")
+    @Test("SE-3 a buffer's times, flags and metas are sent with it")
     func buffer() throws {
         for message in Self.bufferMessages {
             #expect(BufferMessage(message.bytes) == message)
@@ -71,13 +71,13 @@ import Testing
         shared.describe(made.access)
         #expect(made.access.presentationTimestamp == .seconds(3) && made.access.decodingTimestamp == .seconds(2))
         #expect(!made.access.isKeyframe && made.access.isDiscontinuous && made.access.contentFlags == shared.flags)
-        // Those that speak of memory and of locks are the buffer's own.
+        // Flags about memory and locks are the buffer's own.
         #expect(shared.flags != .max)
         #expect(made.access.captureTime == 12345 && made.access.isGap && Rotation(of: made.access) == .clockwise90)
         #expect(shared.memory == 9 && shared.capacity == 128 && shared.length == 100)
     }
 
-    @Test("SE-3 a stream's headers go with its format, and too long ones stay behind, without which it can be read")
+    @Test("SE-3 a stream's headers are sent with its format, unless they are too long")
     func headers() throws {
         func caps(_ count: Int) throws -> Caps {
             let header = String(repeating: "4f", count: count)
@@ -86,17 +86,17 @@ import Testing
         }
         let short = try caps(5000)
         let message = PeerMessage.caps(Self.key, try #require(SharedCaps(short)))
-        guard case .caps(_, let heard) = PeerMessage(message.bytes) else {
-            Issue.record("not heard")
+        guard case .caps(_, let decoded) = PeerMessage(message.bytes) else {
+            Issue.record("the message wasn't decoded")
             return
         }
-        #expect("\(heard.caps)" == "\(short)")
+        #expect("\(decoded.caps)" == "\(short)")
         let long = try #require(SharedCaps(try caps(100_000)))
         #expect("\(long.caps)" == "video/x-vp8, width=(int)16, height=(int)16")
         #expect(SharedCaps(try #require(Caps("video/x-vp8, Strange=(string)x"))) == nil)
     }
 
-    @Test("SE-3 what makes no sense is no message, whatever it is")
+    @Test("SE-3 invalid messages are rejected without a crash")
     func nonsense() {
         for text in [
             "", "{}", #"{"hello":{"version":1,"users":[]}}"#, #"{"joined":{}}"#,
@@ -104,7 +104,7 @@ import Testing
             #"{"caps":{"_0":{"user":"a","kind":"mic"},"_1":"ANY"}}"#, #"{"forget":{"memories":[-1]}}"#, "\u{0}",
             String(repeating: "[", count: 100_000),
         ] { #expect(PeerMessage(Data(text.utf8)) == nil, "\(text.prefix(80))") }
-        // Any message with any of its characters changed is one or none, and never a crash.
+        // A message with changed characters is decoded or rejected, and never crashes.
         var random = SystemRandomNumberGenerator()
         for message in Self.messages {
             for _ in 0..<1000 {
@@ -117,7 +117,7 @@ import Testing
         }
         for message in Self.bufferMessages {
             for count in 0..<message.bytes.count {
-                // A name may be shorter, and nothing else.
+                // Only a truncated name can still be decoded.
                 let head = BufferMessage(message.bytes.prefix(count))
                 if case .buffer(let key, _) = head {
                     #expect(Self.key.user.hasPrefix(key.user))

@@ -7,11 +7,11 @@ import Testing
 @testable import MediaGraphRoomLink
 @testable import MediaGraphSession
 
-/// What becomes of a user's stream when the user's own graph changes.
+/// Tests a user's stream when the user's own graph changes.
 @Suite struct PublisherChangesTests {
     init() throws { try Nodes.register() }
 
-    @Test("SE-1 a latency that changes behind the camera, with no other caps, is told to those who read it")
+    @Test("SE-1 a changed latency behind the camera is sent to the stream's readers")
     func latencyChanges() throws {
         let room = #function
         let bob = try Pipeline(
@@ -31,29 +31,29 @@ import Testing
         let other = try #require(elsewhere.element(named: "out"))
         for latency in [0, 200, 80] {
             try source.setProperty("min-latency", to: Int64(latency) * 1_000_000)
-            // That of readers would not be told on; those of other graphs are none of bob's business.
+            // Changes of readers' latencies aren't forwarded, and those of other graphs don't concern bob.
             StreamReader.latencyChanges.increment(around: other)
             bob.recalculateLatency()
-            let isTold = waitUntil {
+            let isReported = waitUntil {
                 if let buffer = Buffer(filledWith: 9, count: 16 * 16 * 3 / 2) { source.push(buffer) }
                 guard case .signal(.timing(let timing)) = reader.next(timeout: 1000) else { return false }
                 return timing.latency == .milliseconds(UInt64(latency))
             }
-            #expect(isTold, "\(latency) ms")
+            #expect(isReported, "\(latency) ms")
         }
         bob.setState(.null)
         #expect(meeting.users.isEmpty)
     }
 
-    @Test("SE-1 a status that came while a stream's format was refused is reported with a format that isn't")
+    @Test("SE-1 a status that arrives with a refused format is reported once the format is accepted")
     func statusAfterRefusal() async throws {
         let room = #function
         let meeting = Room.named(room, over: .processes)
         let stream = meeting.stream(StreamKey(user: "bob", kind: .camera))
         let graph = try Graph(
             "mediasession name=call room=\"\(room)\" user=alice  call.video_bob ! rawdatapipe name=pipe")
-        let heard = Log<String>()
-        try graph.rawDataPipe("pipe").attach(Consumer(heard: heard))
+        let calls = Log<String>()
+        try graph.rawDataPipe("pipe").attach(Consumer(calls: calls))
         try await graph.start()
         stream.begin()
         stream.setCaps(try #require(Caps("video/x-vp8,width=16,height=16,framerate=30/1")))
@@ -68,22 +68,22 @@ import Testing
                     buffer.access.presentationTimestamp = Clock.system.time
                     stream.send(buffer.access)
                 }
-                return heard.all.count > 2
+                return calls.all.count > 2
             })
-        #expect(heard.all.first == "on" && heard.all.count { $0 == "on" } == 1, "\(heard.all)")
+        #expect(calls.all.first == "on" && calls.all.count { $0 == "on" } == 1, "\(calls.all)")
         _ = stream.setStatus(false)
-        #expect(waitUntil { heard.all.last == "off" })
+        #expect(waitUntil { calls.all.last == "off" })
         await graph.stop()
     }
 
     private struct Consumer: VideoConsumer {
-        let heard: Log<String>
-        func statusChanged(isOn: Bool) { heard.add(isOn ? "on" : "off") }
-        func receive(_ frame: borrowing VideoFrame) { heard.add("frame") }
+        let calls: Log<String>
+        func statusChanged(isOn: Bool) { calls.add(isOn ? "on" : "off") }
+        func receive(_ frame: borrowing VideoFrame) { calls.add("frame") }
     }
 
-    @Test("SE-4 users who show each other what they see of each other don't raise the latency for ever")
-    func showingEachOther() async throws {
+    @Test("SE-4 users who send each other's streams back don't raise the latency endlessly")
+    func sendingBack() async throws {
         let room = #function
         func user(_ name: String, _ other: String) throws -> Graph {
             try Graph(
@@ -107,7 +107,7 @@ import Testing
         for graph in graphs { await graph.stop() }
     }
 
-    @Test("SE-1 a publisher that was in READY plays on with the very same caps, for old and new readers")
+    @Test("SE-1 a publisher that returns from READY goes on with the same caps for old and new readers")
     func playsOn() async throws {
         let room = "\"\(#function)\""
         let bob = try Pipeline(

@@ -8,18 +8,18 @@ import Testing
 @testable import MediaGraphRoomLink
 @testable import MediaGraphSession
 
-/// How large frames come out of a session: as large as those behind it want them, scaled once for all.
+/// Tests the size of frames that leave a session: the largest that its readers request, scaled once for all.
 @Suite struct ResolutionDemandTests {
     init() throws { try Nodes.register() }
 
-    /// A user who sends when told to.
+    /// A user who sends a frame for each call of `send`.
     private struct Publisher {
         let graph: Graph
         let source = RecordingSource()
         let room: String
         var stream: RoomStream { Room.named(room, over: .processes).stream(StreamKey(user: "bob", kind: .camera)) }
 
-        /// Whatever `beside` is reads the very frames, outside of the session.
+        /// - Parameter beside: a branch outside of the session that gets the same frames.
         init(_ room: String, beside: String = "fakesink async=false") throws {
             self.room = room
             graph = try Graph(
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    /// What a pipe was given.
+    /// A frame that a pipe received.
     private struct Seen: Sendable, Equatable {
         var size: String
         var rotation: Rotation
@@ -66,7 +66,7 @@ import Testing
         try frame.plane(.y).bytes.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
     }
 
-    /// The height of what comes in at an element of a graph.
+    /// The height of the frames at an element's sink pad.
     private func height(at name: String, of graph: Graph) -> Int? {
         (try? graph.element(name))?.staticPad("sink")?.currentCaps.flatMap(VideoInfo.init)?.height
     }
@@ -78,10 +78,10 @@ import Testing
         }
     }
 
-    // MARK: Once for all
+    // MARK: Shared scaling
 
     @Test(
-        "RP-2 ten pipes of 180 lines get one and the same memory, scaled once a frame; a native one beside them the sender's own"
+        "RP-2 ten pipes of 180 lines share memory that is scaled once, and a native pipe gets the sender's"
     )
     func onceForAll() async throws {
         let room = #function
@@ -106,14 +106,14 @@ import Testing
             #expect(waitUntil { addresses.all.count == count * 10 && own.all.count == count * 2 })
             #expect(Set(addresses.all.suffix(10)).count == 1)
             #expect(Set(own.all.suffix(2)).count == 1)
-            // Of one frame: a later one may get the memory that an earlier one had.
+            // Compares within one frame, because a later one may reuse an earlier one's memory.
             #expect(Set(own.all.suffix(2)).isDisjoint(with: addresses.all.suffix(10)))
             #expect(bob.stream.format?.scaler(.p180)?.count == count)
         }
         for index in 0..<10 { #expect(height(at: "p\(index)", of: readers) == 180) }
         #expect(height(at: "p", of: native) == 360)
         await readers.stop()
-        // Nobody asks for them any more: whoever does is given a new one.
+        // The scaler is gone with its last reader.
         weak var scaler: FrameScaler?
         scaler = bob.stream.format?.scaler(.p180)
         #expect(scaler == nil)
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test(
-        "RP-2 what the session has scaled is what the pipe alone would have made, pixel for pixel, with its rotation and times",
+        "RP-2 a session scales exactly as a pipe would, and keeps rotation and times",
         arguments: [
             (VideoFormat.i420, 640, 360, Fraction(1, 1), Rotation.none),
             (.i420, 853, 481, Fraction(1, 1), .clockwise90),
@@ -144,7 +144,7 @@ import Testing
             try bob.send(width, height, format, rotation: rotation, pixelAspectRatio: aspect, seed: count)
             #expect(waitUntil { alone.all.count == count && scaled.all.count == count })
         }
-        // The arrays are long: compared, not shown.
+        // Compares outside of the expectation, because printing the long arrays takes too long.
         let isSame = alone.all == scaled.all
         #expect(isSame, "\(scaled.all.map(\.size)), \(scaled.all.map(\.rotation))")
         #expect(scaled.all.allSatisfy { $0.rotation == rotation && $0.captureTime != nil })
@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test(
-        "RP-2 what a pipe couldn't scale goes by as it is: encoded, interlaced, other memory, sound; and what is small already",
+        "RP-2 streams that can't be scaled, and small ones, pass a session unchanged",
         arguments: [
             "video/x-h264,width=1280,height=720,alignment=au", "audio/x-raw,format=S16LE,rate=48000,channels=2",
             "video/x-raw(memory:DMABuf),format=I420,width=1280,height=720,framerate=30/1",
@@ -167,7 +167,7 @@ import Testing
 
     // MARK: While it runs
 
-    @Test("RP-2 delegates come and go: what the session sends is always what the most demanding of them needs")
+    @Test("RP-2 a session sends the size that its most demanding delegate needs at each time")
     func changes() async throws {
         let room = #function
         let bob = try Publisher(room)
@@ -177,14 +177,14 @@ import Testing
         func isSent(_ lines: Int) -> Bool {
             waitUntil {
                 try? bob.send()
-                // What another process would be asked for.
+                // Another process would get the same request.
                 let demand = lines == 360 ? Resolution.native : Resolution(rawValue: Int32(lines))
                 return height(at: "p", of: reader) == lines && bob.stream.demand == demand
             }
         }
         let pipe = try reader.rawDataPipe("p")
         let (small, middle, full) = (Delegate(), Delegate(), Delegate())
-        // A pipe without anybody is as its property says.
+        // Without delegates the pipe's property applies.
         #expect(isSent(360))
         try pipe.subscribe(small, resolution: .p90)
         #expect(isSent(90))
@@ -192,18 +192,18 @@ import Testing
         #expect(isSent(180))
         try pipe.subscribe(full, resolution: .native)
         #expect(isSent(360))
-        // What was under way when they subscribed is smaller.
+        // Frames on their way at the time of the subscription are smaller.
         #expect(waitUntil { full.sizes.all.last == "640x360" })
-        try pipe.unsubscribe(full)
+        try await pipe.unsubscribe(full)
         #expect(isSent(180))
-        try pipe.unsubscribe(middle)
+        try await pipe.unsubscribe(middle)
         #expect(middle.sizes.all.contains("320x180") && !middle.sizes.all.contains("640x360"))
         #expect(isSent(90))
         #expect(Set(small.sizes.all) == ["160x90"])
         for graph in [reader, bob.graph] { await graph.stop() }
     }
 
-    @Test("RP-2 behind a tee the greatest counts, and a sink that asks for nothing gets the stream as it is")
+    @Test("RP-2 behind a tee the largest request counts, and a sink without a request gets full size")
     func tee() async throws {
         let room = #function
         let bob = try Publisher(room)
@@ -232,7 +232,7 @@ import Testing
         let branch = try #require(reader.element("t").requestPad("src_%u"))
         #expect(branch.link(to: try #require(sink.staticPad("sink"))))
         #expect(isSent(360))
-        // What is told of a stream goes ahead of its frames.
+        // A stream's size changes before its frames arrive.
         let expected: Set = ["p90 160x90", "p180 320x180"]
         #expect(
             waitUntil {
@@ -243,7 +243,7 @@ import Testing
         for graph in [reader, bob.graph] { await graph.stop() }
     }
 
-    @Test("PP-1 a pre-processor between gets frames as they are, from the moment on at which it has a handler")
+    @Test("PP-1 a pre-processor between session and pipe gets unscaled frames while it has a handler")
     func preprocessor() async throws {
         struct Look: VideoProcessor {
             func process(_ frame: inout VideoFrame) throws -> Verdict { .pass }
@@ -270,7 +270,7 @@ import Testing
         for graph in [reader, bob.graph] { await graph.stop() }
     }
 
-    @Test("RP-2 where caps between want it high the session doesn't make it small first")
+    @Test("RP-2 a session doesn't scale down if caps in between need a larger size")
     func enlarged() async throws {
         let room = #function
         let bob = try Publisher(room)
@@ -290,7 +290,7 @@ import Testing
         for graph in [reader, bob.graph] { await graph.stop() }
     }
 
-    @Test("RP-2 the size changes mid-stream, the user leaves and comes back: the pipe has what it asked for all along")
+    @Test("RP-2 a pipe keeps its requested size when the stream's size changes and the user comes back")
     func sizeChangeAndReturn() async throws {
         struct Recorder: VideoConsumer {
             let log: Log<String>
@@ -322,7 +322,7 @@ import Testing
     // MARK: Isolation
 
     @Test(
-        "SE-4 of readers that share a scaled stream one is stuck: the others lose nothing, and its losses are its session's"
+        "SE-4 a blocked reader of a shared scaled stream only loses its own frames"
     )
     func stuck() async throws {
         let room = #function

@@ -1,5 +1,6 @@
 import Foundation
 import GStreamer
+import Synchronization
 import TestSupport
 import Testing
 
@@ -7,14 +8,14 @@ import Testing
 @testable import MediaGraphRoomLink
 @testable import MediaGraphSession
 
-/// What streams between processes say of themselves.
+/// Tests formats and metadata of streams between processes, and audio that a reader can't convert.
 @Suite struct RoomFormatTests {
     init() throws { try Nodes.register() }
 
-    @Test("SE-3 what an encoded buffer says goes to another process: what needs which, when to decode, and its headers")
+    @Test("SE-3 an encoded buffer's flags, timestamps and headers are sent to another process")
     func encoded() throws {
-        let (first, second) = (RoomLinkTests.Other(), RoomLinkTests.Other())
-        let (early, late) = try RoomLinkTests.links(#function, first, second)
+        let (first, second) = (OtherRoom(), OtherRoom())
+        let (early, late) = try OtherRoom.links(#function, first, second)
         let reader = StreamReader(bound: 8)
         reader.play()
         second.bobs.add(reader)
@@ -24,28 +25,28 @@ import Testing
         first.bobs.setCaps(try #require(Caps(caps)))
         first.bobs.setTiming(.machine(latency: .zero))
         for isKeyframe in [true, false] {
-            let isHeard = waitUntil {
+            let isReceived = waitUntil {
                 guard let buffer = Buffer(size: 100) else { return false }
                 buffer.access.presentationTimestamp = .seconds(5)
                 buffer.access.decodingTimestamp = .seconds(4)
                 if !isKeyframe { buffer.access.contentFlags = .max }
                 first.bobs.send(buffer.access)
-                guard let heard = RoomLinkTests.take(reader), heard.access.isKeyframe == isKeyframe else {
+                guard let received = reader.takeBuffer(), received.access.isKeyframe == isKeyframe else {
                     return false
                 }
-                let (flags, expected) = (heard.access.contentFlags, buffer.access.contentFlags)
-                let (moment, decoding) = (heard.access.presentationTimestamp, heard.access.decodingTimestamp)
+                let (flags, expected) = (received.access.contentFlags, buffer.access.contentFlags)
+                let (moment, decoding) = (received.access.presentationTimestamp, received.access.decodingTimestamp)
                 #expect(flags == expected && moment == .seconds(5) && decoding == .seconds(4))
                 return true
             }
-            #expect(isHeard)
+            #expect(isReceived)
         }
-        let told = second.bobs.format.map { "\($0.caps)" }
-        #expect(told == caps)
+        let receivedCaps = second.bobs.format.map { "\($0.caps)" }
+        #expect(receivedCaps == caps)
         for link in [late, early] { link.stop() }
     }
 
-    @Test("SE-3 a user whose stream can't go to other processes is told so, once")
+    @Test("SE-3 a user whose stream can't be sent to other processes gets one warning")
     func unsendable() async throws {
         let room = #function
         let graph = try Graph(
@@ -60,7 +61,7 @@ import Testing
             for await event in events { if case .warning(let problem) = event { warnings.add("\(problem)") } }
         }
         try await graph.start()
-        let other = RoomLinkTests.Other()
+        let other = OtherRoom()
         let link = try RoomLink(room: room, delegate: other)
         link.start()
         _ = try link.join("alice")
@@ -81,7 +82,7 @@ import Testing
         #expect(warnings.all.count == 1 && warnings.all[0].contains("isn't sent to other processes"), "\(warnings.all)")
     }
 
-    @Test("SE-4 a stream that has times only with a format that downstream rejects is shown once it has another")
+    @Test("SE-4 a stream whose first format downstream rejects is shown once the format fits")
     func rejectedFormat() async throws {
         let room = #function
         let other = try OtherProcess(room: room)
@@ -94,8 +95,8 @@ import Testing
         #expect(try await other.greet(["bob"]))
         #expect(try await other.isRead(key))
         let caps = "video/x-raw,format=I420,width=16,height=16,framerate=30/1"
-        other.say(.caps(key, try #require(Caps(caps).flatMap(SharedCaps.init))))
-        // The pipe's queries promise to take this; it rejects the caps.
+        other.send(.caps(key, try #require(Caps(caps).flatMap(SharedCaps.init))))
+        // The pipe's answers to queries accept this format, but it rejects the caps.
         other.begin(key, "video/x-raw,format=NV12,width=1,height=1")
         let call = try graph.element("call")
         #expect(
@@ -113,5 +114,53 @@ import Testing
         #expect(Set(frames.all) == [16])
         await graph.stop()
         other.leave()
+    }
+
+    @Test(
+        "SE-4 audio that can't be converted is dropped with one warning, and other audio goes on",
+        arguments: ["virtualspeaker name=ear", "audioconvert ! audio/x-raw,channels=2 ! appsink name=ear sync=false"])
+    func unconvertible(reader: String) async throws {
+        let room = "\(#function) \(reader.prefix(8))"
+        let graph = try Graph(
+            """
+            mediasession name=call room="\(room)" user=alice
+            call.audio_bob ! \(reader)
+            call.audio_carol ! virtualspeaker name=other
+            mediasession name=bob room="\(room)"
+            audiotestsrc is-live=true ! audio/x-raw,channels=8,channel-mask=(bitmask)0x0,rate=48000 ! bob.mic
+            mediasession name=carol room="\(room)"  audiotestsrc is-live=true ! carol.mic
+            """)
+        let warnings = Log<String>()
+        let events = graph.events
+        let listening = Task {
+            for await event in events { if case .warning(let problem) = event { warnings.add("\(problem)") } }
+        }
+        let blocks = Atomic<Int>(0)
+        try graph.virtualSpeaker("other").receive { _, stream in
+            if case .oneWay = stream { blocks.add(1, ordering: .relaxed) }
+        }
+        try await graph.start()
+        #expect(try await eventually { !warnings.all.isEmpty })
+        let before = blocks.load(ordering: .relaxed)
+        #expect(try await eventually { blocks.load(ordering: .relaxed) > before + 20 })
+        let ofBob = warnings.all.filter { $0.contains("8 channels have no positions") && $0.contains("bob") }
+        #expect(ofBob.count == 1, "\(warnings.all)")
+        await graph.stop()
+        await listening.value
+    }
+
+    @Test("SE-4 audio without channel positions reaches a reader that doesn't convert it")
+    func unpositioned() async throws {
+        let folder = try TemporaryFolder()
+        let graph = try Graph(
+            """
+            mediasession name=call room="\(#function)" user=alice
+            call.audio_bob ! wavenc ! filesink location="\(folder.file("a.wav"))"
+            mediasession name=bob room="\(#function)"
+            audiotestsrc is-live=true ! audio/x-raw,channels=8,channel-mask=(bitmask)0x0,rate=48000 ! bob.mic
+            """)
+        try await graph.start()
+        #expect(waitUntil { (try? folder.read("a.wav").count) ?? 0 > 100_000 })
+        await graph.stop()
     }
 }

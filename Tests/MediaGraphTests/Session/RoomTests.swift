@@ -9,23 +9,25 @@ import Testing
 @testable import MediaGraphRoomLink
 @testable import MediaGraphSession
 
-/// A room and its streams by themselves.
+/// Tests a room and its streams on their own.
 @Suite struct RoomTests {
-    /// Before the first buffer.
+    /// GStreamer has to be initialized before the first buffer.
     init() { GStreamerRuntime.initialize() }
 
     private final class Member: RoomMember {
         let user: String
-        let heard = Log<String>()
+        let events = Log<String>()
         init(_ user: String) { self.user = user }
-        func joined(_ user: String) { heard.add("+\(user)") }
-        func left(_ user: String) { heard.add("-\(user)") }
-        func streamChanged(_ key: StreamKey, isOn: Bool) { heard.add("\(key.user) \(key.kind) \(isOn ? "on" : "off")") }
-        func roomIsLimitedToProcess(because error: MediaGraphError, remedy: String) { heard.add("\(error)") }
-        func warn(_ text: String) { heard.add(text) }
+        func joined(_ user: String) { events.add("+\(user)") }
+        func left(_ user: String) { events.add("-\(user)") }
+        func streamChanged(_ key: StreamKey, isOn: Bool) {
+            events.add("\(key.user) \(key.kind) \(isOn ? "on" : "off")")
+        }
+        func roomIsLimitedToProcess(because error: MediaGraphError, remedy: String) { events.add("\(error)") }
+        func warn(_ text: String) { events.add(text) }
     }
 
-    @Test("SE-1 users hear of each other's coming and going, whoever was first")
+    @Test("SE-1 users are notified of each other's joining and leaving, in any order")
     func comingAndGoing() throws {
         let room = Room.named("coming and going", over: .processes)
         let (alice, bob, carol) = (Member("alice"), Member("bob"), Member("carol"))
@@ -35,12 +37,12 @@ import Testing
         #expect(room.users == ["alice", "bob", "carol"])
         room.leave(bob)
         try room.join(bob)
-        #expect(alice.heard.all == ["+bob", "+carol", "-bob", "+bob"])
-        #expect(carol.heard.all == ["+alice", "+bob", "-bob", "+bob"])
-        #expect(bob.heard.all == ["+alice", "+carol", "+alice", "+carol"])
+        #expect(alice.events.all == ["+bob", "+carol", "-bob", "+bob"])
+        #expect(carol.events.all == ["+alice", "+bob", "-bob", "+bob"])
+        #expect(bob.events.all == ["+alice", "+carol", "+alice", "+carol"])
     }
 
-    @Test("SE-1 all hear of who sends what, those who come later too")
+    @Test("SE-1 users are notified of each other's streams, even if they join later")
     func streams() throws {
         let room = Room.named("streams", over: .processes)
         let (alice, bob, carol) = (Member("alice"), Member("bob"), Member("carol"))
@@ -50,11 +52,11 @@ import Testing
         room.streamChanged(StreamKey(user: "bob", kind: .share), isOn: true)
         room.streamChanged(StreamKey(user: "bob", kind: .share), isOn: false)
         try room.join(carol)
-        #expect(alice.heard.all == ["+bob", "bob camera on", "bob share on", "bob share off", "+carol"])
-        #expect(carol.heard.all == ["+alice", "+bob", "bob camera on"])
+        #expect(alice.events.all == ["+bob", "bob camera on", "bob share on", "bob share off", "+carol"])
+        #expect(carol.events.all == ["+alice", "+bob", "bob camera on"])
     }
 
-    @Test("SE-1 two users of one name are one too many, and the second's leaving isn't the first's")
+    @Test("SE-1 a second user with the same name is refused, and doesn't affect the first")
     func sameName() throws {
         let room = Room.named("same name", over: .processes)
         let (first, second) = (Member("alice"), Member("alice"))
@@ -68,7 +70,7 @@ import Testing
         #expect(room.users == ["alice"])
     }
 
-    @Test("SE-3 a room is the same for all who name it, and gone with the last of them")
+    @Test("SE-3 a room is the same object for all its users, and released with the last one")
     func lifetime() throws {
         var room: Room? = Room.named("lifetime", over: .processes)
         #expect(Room.named("lifetime", over: .processes) === room)
@@ -78,7 +80,7 @@ import Testing
         #expect(watched == nil)
     }
 
-    @Test("SE-3 users of one process who come at once share one link to the others, which goes with the last of them")
+    @Test("SE-3 users of a process who join at once share one link, which is closed with the last of them")
     func together() throws {
         for round in 0..<20 {
             let room = Room.named("\(#function) \(round)", over: .processes)
@@ -125,7 +127,7 @@ import Testing
         #expect(watched == nil)
     }
 
-    @Test("SE-4 a reader that is stuck costs no memory, and goes on with what is true")
+    @Test("SE-4 a blocked reader costs no memory, and continues with the current state")
     func stuck() throws {
         let stream = RoomStream(StreamKey(user: "bob", kind: .share), room: "stuck")
         let reader = StreamReader(bound: 2)
@@ -183,7 +185,7 @@ import Testing
         stream.send(buffer.access)
     }
 
-    @Test("SE-4 of an encoded stream a reader has nothing that it can't decode, of raw frames behind it the newest")
+    @Test("SE-4 a reader gets no encoded frame that it can't decode, and of raw frames the newest")
     func predicted() throws {
         let stream = RoomStream(StreamKey(user: "bob", kind: .camera), room: "r")
         let reader = StreamReader(bound: 2)
@@ -193,7 +195,7 @@ import Testing
         stream.setCaps(encoded)
         stream.add(reader)
         #expect(drain(reader).count == 2)
-        // Before its first key frame, and behind one that was lost.
+        // Frames before the first key frame, and after one that was lost.
         for size in 1...3 { send(size, to: stream, isPredicted: true) }
         send(4, to: stream)
         for size in 5...20 { send(size, to: stream, isPredicted: true) }
@@ -205,7 +207,7 @@ import Testing
         for size in 27...40 { send(size, to: stream, isPredicted: true) }
         send(41, to: stream)
         #expect(drain(reader) == ["41"])
-        // Behind a pause.
+        // Frames after a pause.
         send(42, to: stream, isPredicted: true)
         reader.pause()
         send(43, to: stream, isPredicted: true)
@@ -213,7 +215,7 @@ import Testing
         send(44, to: stream, isPredicted: true)
         send(45, to: stream)
         #expect(drain(reader) == ["45"])
-        // Raw frames that follow are the newest two again, one by one.
+        // Of the raw frames that follow, the newest two are kept again.
         for size in 46...53 { send(size, to: stream, isPredicted: true) }
         stream.setCaps(try #require(Caps("video/x-raw,format=I420,width=16,height=16")))
         for size in 54...56 { send(size, to: stream) }
@@ -224,7 +226,7 @@ import Testing
         #expect(lost == 3 + 9 + 4 + 1 + 9 + 6 + 1 + 1 + 9 + 12, "\(lost)")
     }
 
-    @Test("SE-1 a reader that waited for its user and one that comes later are told the same, in order")
+    @Test("SE-1 a reader that waited for its user and one that comes later get the same events in order")
     func begin() throws {
         let stream = RoomStream(StreamKey(user: "bob", kind: .camera), room: "r")
         #expect(stream.id == "r/bob/video")
@@ -243,14 +245,14 @@ import Testing
         send(3, to: stream)
         #expect(drain(early) == ["begin", "caps video/x-raw", "on", "1", "2", "off", "3"])
         #expect(drain(late) == ["begin", "caps video/x-raw", "on", "2", "off", "3"])
-        // Who has gone has no format for those who come now.
+        // A user who has left has no format for new readers.
         let after = StreamReader(bound: 2)
         after.play()
         stream.add(after)
         #expect(drain(after) == [])
     }
 
-    @Test("SE-4 a reader that takes nothing loses the oldest, alone, and none of what is said in between")
+    @Test("SE-4 a slow reader only loses its own oldest frames, and no signals in between")
     func slowReader() throws {
         let stream = RoomStream(StreamKey(user: "bob", kind: .camera), room: "r")
         let (slow, quick) = (StreamReader(bound: 2), StreamReader(bound: 2))
@@ -270,7 +272,7 @@ import Testing
         #expect(NodeCounts(quick.statistics.structure).dropped == 0)
     }
 
-    @Test("SE-1 what comes in a pause isn't shown after it as new; what a flush takes is counted")
+    @Test("SE-1 frames during a pause aren't delivered after it, and flushed frames are counted")
     func pause() throws {
         let stream = RoomStream(StreamKey(user: "bob", kind: .camera), room: "r")
         let reader = StreamReader(bound: 2)

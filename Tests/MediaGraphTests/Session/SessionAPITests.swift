@@ -6,18 +6,18 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphCore
 
-/// Sessions as a Swift program has them.
+/// Tests sessions through their Swift API.
 @Suite(.timeLimit(.minutes(10))) struct SessionAPITests {
     init() throws { try Nodes.register() }
 
-    /// What a context's virtual speaker hears.
+    /// Logs the audio that a context's virtual speaker gets.
     private struct SpeakerLog: VirtualSpeaker, Sendable {
         let streams = Log<String>()
         func mixedAudioReceived(_ frame: borrowing AudioFrame) { streams.add("mixed") }
         func oneWayAudioReceived(_ frame: borrowing AudioFrame, user: SpeakerUser) { streams.add(user.name) }
     }
 
-    @Test("SE-1 users meet: each hears of the other, sends video, reads the other's and its own, and leaves")
+    @Test("SE-1 users see each other join, send video, read each other's and their own, and leave")
     func meeting() async throws {
         let alice = try session("alice", #function)
         let events = SessionLog()
@@ -48,13 +48,13 @@ import Testing
         #expect(waitUntil { events.log.all.last == "left" })
     }
 
-    @Test("RP-1 who isn't there can't be read, nor who shares nothing, nor one who is read already; the error says so")
+    @Test("RP-1 reading an absent user, a missing share or the same pipe twice is a typed error")
     func refusals() async throws {
         let alice = try session("alice", #function)
         try await alice.join()
         #expect(
             throws: MediaGraphError.noSuchUser(
-                .init("user \"bob\"", expected: "somebody in the room", actual: "nobody"))
+                .init("user \"bob\"", actual: "isn't in the room, and nobody else is"))
         ) {
             try alice.user("bob")
         }
@@ -62,11 +62,11 @@ import Testing
         try await bob.join()
         #expect(waitUntil { (try? alice.user("bob")) != nil })
         let user = try alice.user("bob")
-        #expect(throws: MediaGraphError.noShare(.init("user \"bob\"", expected: "a share", actual: "none"))) {
+        #expect(throws: MediaGraphError.noShare(.init("user \"bob\"", actual: "doesn't share anything"))) {
             try user.sharePipe
         }
         let frames = PipeLog()
-        let wrong = #expect(throws: MediaGraphError.self) { try user.videoPipe.unsubscribe(frames) }
+        let wrong = await #expect(throws: MediaGraphError.self) { try await user.videoPipe.unsubscribe(frames) }
         #expect(wrong?.code == .wrongUsage)
         try user.videoPipe.subscribe(frames, resolution: .p360)
         let twice = #expect(throws: MediaGraphError.self) { try user.videoPipe.subscribe(frames, resolution: .p90) }
@@ -79,10 +79,10 @@ import Testing
     }
 
     @Test(
-        "SE-1 a pipe is subscribed and unsubscribed again and again, from inside its callbacks too, and nothing is left"
+        "SE-1 subscribing and unsubscribing repeatedly, also inside callbacks, leaves nothing behind"
     )
     func again() async throws {
-        final class Fickle: RawDataDelegate {
+        final class Resubscriber: RawDataDelegate {
             let pipe: SessionPipe
             let calls = Log<Int>()
             init(_ pipe: SessionPipe) { self.pipe = pipe }
@@ -99,27 +99,27 @@ import Testing
         try await alice.join()
         #expect(waitUntil { alice.remoteUsers.count == 1 })
         let pipe = try alice.user("bob").videoPipe
-        let fickle = Fickle(pipe)
-        try pipe.subscribe(fickle, resolution: .p90)
+        let resubscriber = Resubscriber(pipe)
+        try pipe.subscribe(resubscriber, resolution: .p90)
         #expect(
             waitUntil {
                 try? source.sendPattern()
-                return fickle.calls.all.count > 20
+                return resubscriber.calls.all.count > 20
             })
         await alice.leave()
-        // It isn't subscribed any more where its last callback came to a session that had been left.
-        try? pipe.unsubscribe(fickle)
+        // Fails if the last callback came after the session was left, because the delegate isn't subscribed then.
+        try? await pipe.unsubscribe(resubscriber)
         for _ in 0..<50 {
             let frames = PipeLog()
             try bob.localUser.videoPipe.subscribe(frames, resolution: .p90)
-            try bob.localUser.videoPipe.unsubscribe(frames)
+            try await bob.localUser.videoPipe.unsubscribe(frames)
         }
         await withCheckedContinuation { done in bob.graph.enqueue { done.resume() } }
         #expect(try bob.graph.element("session").pads.map(\.name).sorted() == ["camera"])
         await bob.leave()
     }
 
-    @Test("RP-1 a delegate that is gone counts as unsubscribed; who joins last hears of joining first")
+    @Test("RP-1 a released delegate counts as unsubscribed, and a user's first event is its own joining")
     func goneDelegate() async throws {
         let alice = try session("alice", #function)
         try await alice.join()
@@ -131,14 +131,14 @@ import Testing
         do { try bob.localUser.videoPipe.subscribe(PipeLog(), resolution: .p90) }
         let second = PipeLog()
         try bob.localUser.videoPipe.subscribe(second, resolution: .p90)
-        try bob.localUser.videoPipe.unsubscribe(second)
+        try await bob.localUser.videoPipe.unsubscribe(second)
         await withCheckedContinuation { done in bob.graph.enqueue { done.resume() } }
         #expect(try bob.graph.element("session").pads.isEmpty)
         for session in [alice, bob] { await session.leave() }
     }
 
-    @Test("SP-2 the session's sound comes between subscribe and unsubscribe, and a virtual speaker's from joining on")
-    func sound() async throws {
+    @Test("SP-2 a session delivers audio while subscribed, and to a virtual speaker from joining on")
+    func audio() async throws {
         let block = [Int16](repeating: 1000, count: 480)
         let microphone = RecordingMic()
         let bob = try session("bob", #function) { $0.virtualAudioMic = microphone }
@@ -151,7 +151,7 @@ import Testing
         carol.delegate = others
         #expect(
             throws: MediaGraphError.notInSession(
-                .init("the session's sound", expected: "to be subscribed after joining"))
+                .init("the session's audio", actual: "can't be subscribed before the session is joined"))
         ) {
             try carol.audioHelper.subscribe()
         }
@@ -163,21 +163,21 @@ import Testing
             }
         }
         #expect(speak { speaker.streams.all.contains("bob") && speaker.streams.all.contains("mixed") })
-        #expect(events.heard.all.isEmpty)
+        #expect(events.audio.all.isEmpty)
         for session in [alice, carol] { try session.audioHelper.subscribe() }
         for events in [events, others] {
-            #expect(speak { events.heard.all.contains("bob") && events.heard.all.contains("mixed") })
+            #expect(speak { events.audio.all.contains("bob") && events.audio.all.contains("mixed") })
         }
-        for session in [alice, carol] { session.audioHelper.unsubscribe() }
+        for session in [alice, carol] { await session.audioHelper.unsubscribe() }
         await withCheckedContinuation { done in carol.graph.enqueue { done.resume() } }
         #expect(try carol.graph.element("session").pads.isEmpty)
-        let (heard, delivered) = (others.heard.all.count, speaker.streams.all.count)
+        let (audio, delivered) = (others.audio.all.count, speaker.streams.all.count)
         #expect(speak { speaker.streams.all.count > delivered + 10 })
-        #expect(others.heard.all.count == heard, "nothing comes once unsubscribe has returned")
+        #expect(others.audio.all.count == audio, "nothing comes once unsubscribe has returned")
         for session in [alice, bob, carol] { await session.leave() }
     }
 
-    @Test("SE-3 a session's text does the same: what is subscribed is in it")
+    @Test("SE-3 a session's description contains its subscriptions and is valid")
     func text() async throws {
         let bob = try session("bob", #function) { $0.camera = "videotestsrc is-live=true" }
         let alice = try session("alice b.", #function) { $0.videoMemoryMode = .stack }
@@ -205,7 +205,7 @@ import Testing
         }
     }
 
-    @Test("SH-1 a share begins in the midst of a session and ends, again and again; another reads picture and sound")
+    @Test("SH-1 a share can start and end repeatedly during a session, and others read video and audio")
     func sharing() async throws {
         let bob = try session("bob", #function)
         let alice = try session("alice", #function)
@@ -236,8 +236,8 @@ import Testing
             let frames = PipeLog()
             let pipe = try user.sharePipe
             try pipe.subscribe(frames, resolution: .p90)
-            let heard = events.heard.all.count { $0 == "shared" }
-            #expect(send { frames.log.all.count > 3 && events.heard.all.count { $0 == "shared" } > heard })
+            let audio = events.audio.all.count { $0 == "shared" }
+            #expect(send { frames.log.all.count > 3 && events.audio.all.count { $0 == "shared" } > audio })
             #expect(frames.identities.all.allSatisfy { $0.kind == .share && $0.user == "bob" })
             if round == 1 { #expect(bob.description.contains("share.audio ! session.shareaudio")) }
             await bob.shareHelper.stopSharing()
@@ -245,13 +245,13 @@ import Testing
                 share.calls.all.sorted() == ["shareSendStarted", "shareSendStopped", "startSendAudio", "stopSendAudio"])
             #expect(
                 waitUntil { frames.log.all.last == "off" && !user.isSending(.share) && !user.isSending(.shareAudio) })
-            try pipe.unsubscribe(frames)
+            try await pipe.unsubscribe(frames)
         }
         #expect(try bob.graph.element("session").pads.isEmpty)
         for session in [alice, bob] { await session.leave() }
     }
 
-    @Test("VM-5 a virtual microphone has the device's place, and is set before joining")
+    @Test("VM-5 a virtual microphone replaces the device and must be set before joining")
     func virtualMicrophone() async throws {
         let microphone = RecordingMic()
         let alice = try session("alice", #function) {
@@ -266,7 +266,7 @@ import Testing
         await alice.leave()
     }
 
-    @Test("PP-7 an external video source and a pre-processor exclude each other; a camera's frames are processed")
+    @Test("PP-7 a pre-processor processes a camera's frames and excludes an external video source")
     func preProcessor() async throws {
         struct Marker: VideoProcessor {
             func process(_ frame: inout VideoFrame) throws -> Verdict { .drop }
@@ -286,7 +286,7 @@ import Testing
         await alice.leave()
     }
 
-    @Test("SE-2 sources are set before joining; a second user of the name can't join, and may when the first has left")
+    @Test("SE-2 sources must be set before joining, and a name is free again after its user has left")
     func lateSettings() async throws {
         let source = RecordingSource()
         let alice = try session("alice", #function) { $0.externalVideoSource = source }
@@ -303,7 +303,7 @@ import Testing
         await second.leave()
     }
 
-    @Test("SE-2 a delegate is held weakly, a source until the session is gone, which leaves by itself")
+    @Test("SE-2 a session holds its delegate weakly and its source strongly, and leaves when released")
     func holding() async throws {
         let observer = try session("observer", #function)
         try await observer.join()

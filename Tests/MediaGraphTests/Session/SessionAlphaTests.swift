@@ -7,7 +7,7 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphSession
 
-/// The alpha channel of what a session's user sends.
+/// Tests the alpha channel of a session's video.
 @Suite(.timeLimit(.minutes(10))) struct SessionAlphaTests {
     init() throws { try Nodes.register() }
 
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test("AL-1 can it be enabled, does the device support it, enable it, is it enabled: true answers, in that order")
+    @Test("AL-1 a session reports permission, support and state of the alpha channel correctly")
     func queries() async throws {
         let alice = try alice(#function)
         let helper = alice.videoHelper
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(
-        "AL-1 without the host's role, the permission, a mask, or its elements, enabling is a typed error, and it stays off"
+        "AL-1 enabling alpha without the host's role, permission or a working mask is a typed error"
     )
     func notPermitted() async throws {
         let room = #function
@@ -72,8 +72,8 @@ import Testing
     }
 
     @Test(
-        "AL-1 in text: an alphachannel in front of a session asks it, through what is between; no session, no refusal")
-    func askedInText() async throws {
+        "AL-1 an alphachannel in a description asks the session behind it for permission, if there is one")
+    func alphaInDescription() async throws {
         func graph(_ rights: String, _ enabled: Bool) throws -> Graph {
             try Graph(
                 """
@@ -98,7 +98,7 @@ import Testing
         #expect(try alone.alphaChannel("alpha").canEnable)
     }
 
-    @Test("AL-3 each toggle is announced once to the session's delegate, before the first frame that shows it")
+    @Test("AL-3 each toggle is reported once to the session's delegate, before its first frame")
     func announced() async throws {
         final class Delegate: SessionDelegate {
             let log: Log<String>
@@ -108,14 +108,14 @@ import Testing
             }
             func session(_ session: Session, alphaChannelIsOn isOn: Bool) { log.add(isOn ? "on" : "off") }
         }
-        /// Sees each frame behind the alpha channel, in the camera's own thread.
+        /// Gets each frame behind the alpha channel, on the camera's own thread.
         final class Observer: SessionFrameObserver {
             let log: Log<String>
             init(_ log: Log<String>) { self.log = log }
             let positions: Set<FramePosition> = [.preEncoder]
             let preference = FramePreference(format: .a420)
             func willEncode(_ frame: borrowing VideoFrame) throws -> Verdict {
-                // What came without is opaque.
+                // Frames without alpha become opaque.
                 log.add(try frame.plane(.alpha).row(0)[0] == 255 ? "opaque" : "cut out")
                 return .pass
             }
@@ -130,7 +130,7 @@ import Testing
             $0.frameObserver = observer
         }
         alice.delegate = delegate
-        let told = alice.events
+        let sessionEvents = alice.events
         try await alice.join()
         for round in 1...6 {
             let (count, isOn) = (log.all.count, round % 2 == 1)
@@ -149,7 +149,7 @@ import Testing
         #expect(log.all.filter { $0 == "on" || $0 == "off" } == ["on", "off", "on", "off", "on", "off"])
         #expect(!log.all.contains("twice"))
         var events: [Bool] = []
-        for await event in told {
+        for await event in sessionEvents {
             if case .alphaChannel(let isOn) = event { events.append(isOn) }
             if case .left = event { break }
         }

@@ -6,14 +6,14 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphSession
 
-/// A user's stream in a graph with another clock, or another base time, than its publisher's.
+/// Tests a user's stream in a graph whose clock or base time differs from the publisher's.
 @Suite struct SessionClockTests {
     init() throws { try Nodes.register() }
 
     @Test(
-        "SE-1 where clocks run apart frames keep their time in the reader's graph, to a millisecond, on the same memory"
+        "SE-1 with drifting clocks frames keep their time in the reader's graph within a millisecond"
     )
-    func apart() throws {
+    func driftingClocks() throws {
         let (published, read) = (TestClock(), TestClock())
         let timing = StreamTiming(
             segment: Segment(), clock: published.clock, baseTime: .zero, latency: .zero)
@@ -24,7 +24,7 @@ import Testing
         #expect(ClockFollower(timing, clock: published.clock, baseTime: .zero, announced: 0) == nil)
         var isMoved = false
         for tick in 1...1000 {
-            // 100 ppm apart, in steps of a second.
+            // The clocks drift by 100 ppm, in steps of a second.
             let now = ClockTime(nanoseconds: UInt64(tick) * 1_000_000_000)
             let there = ClockTime(nanoseconds: now.nanoseconds + UInt64(tick) * 100_000)
             published.advance(to: now)
@@ -46,7 +46,7 @@ import Testing
         #expect(isMoved)
     }
 
-    @Test("SE-1 a reader that pauses goes on live: its running time is another then")
+    @Test("SE-1 a reader that pauses continues live, with a new base time")
     func pause() async throws {
         let publisher = try Graph(
             "mediasession name=call room=reader-pauses user=alice  videotestsrc is-live=true ! call.camera")
@@ -63,7 +63,7 @@ import Testing
         reader.setState(.playing)
         #expect(delivers(5))
         reader.setState(.paused)
-        // Long enough that frames which were still taken for so old would be dropped, but one in four seconds.
+        // Long enough that, if frames were still dated back by the pause, all but one in four seconds would be dropped.
         try await Task.sleep(for: .seconds(4))
         reader.setState(.playing)
         #expect(delivers(60))

@@ -7,7 +7,7 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphElements
 
-/// What ends a session, and what only ends one of its streams.
+/// Tests what ends a session, and what only ends one of its streams.
 @Suite(.timeLimit(.minutes(10))) struct SessionEndTests {
     init() throws { try Nodes.register() }
 
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(
-        "SE-1 a camera that ends is the end of its stream, for others too; its user stays in the room and leaves later")
+        "SE-1 a camera that ends only ends its stream, and its user stays in the room")
     func shortCamera() async throws {
         let alice = try session("alice", #function)
         let bob = try session("bob", #function) { $0.camera = "videotestsrc is-live=true num-buffers=3" }
@@ -46,7 +46,7 @@ import Testing
         for session in [alice, bob] { await session.leave() }
     }
 
-    @Test("SH-1 a share that fails ends with a warning, one that is done with its stream; the next one may begin")
+    @Test("SH-1 a share that fails or ends doesn't end the session, and the next one may begin")
     func failingShare() async throws {
         let bob = try session("bob", #function)
         let log = SessionLog()
@@ -65,7 +65,7 @@ import Testing
         await bob.leave()
     }
 
-    @Test("SE-1 nothing of a time in the room comes after left", arguments: 1...5)
+    @Test("SE-1 `left` is the last event of a session", arguments: 1...5)
     func lastEvent(_ round: Int) async throws {
         let alice = try session("alice", "\(#function)\(round)") { $0.camera = "videotestsrc is-live=true" }
         let log = SessionLog()
@@ -82,14 +82,14 @@ import Testing
     }
 
     @Test(
-        "SE-5 names that no room or user can have are refused, instead of another's being taken",
+        "SE-5 invalid room and user names are refused",
         arguments: [("", "r"), ("a/b", "r"), ("alice", ""), ("alice", "x/y")])
     func names(_ user: String, _ room: String) throws {
         let error = #expect(throws: MediaGraphError.self) { try Session(SessionContext(user: user, room: room)) }
         #expect(error?.code == .invalidParameter)
     }
 
-    @Test("GR-2 check names a room or user that can't be, and the element by itself doesn't run under another name")
+    @Test("GR-2 `check` reports an invalid room or user, and the element doesn't start with it")
     func namesInText() async throws {
         let found = try Graph.diagnose(Description("mediasession room=\"x/y\" user=\"a/b\""))
         #expect(found.map(\.message) == ["\"x/y\" isn't a valid room name", "\"a/b\" isn't a valid user name"])
@@ -102,7 +102,7 @@ import Testing
         element.setState(.null)
     }
 
-    @Test("SE-2 nobody reads for a delegate that is gone")
+    @Test("SE-2 the pipe of a released delegate is removed")
     func unreadPipe() async throws {
         let bob = try session("bob", #function) { $0.camera = "videotestsrc is-live=true" }
         try await bob.join()
@@ -120,7 +120,7 @@ import Testing
         await bob.leave()
     }
 
-    @Test("SE-5 joining twice is refused, and says what to do")
+    @Test("SE-5 joining twice is an error that says what to do")
     func twice() async throws {
         let bob = try session("bob", #function)
         try await bob.join()
@@ -131,8 +131,8 @@ import Testing
     }
 
     @Test(
-        "what a session hears of its graph costs the same however much it has heard",
-        .disabled(if: Sanitizer.isAddress, "locals lie on stacks of its own, whose addresses tell no depth"))
+        "the stack depth of a session's event handler doesn't grow with the number of events",
+        .disabled(if: Sanitizer.isAddress, "the sanitizer keeps locals on its own stacks, which hide the depth"))
     func manyEvents() throws {
         let graph = try Graph("fakesrc name=source ! fakesink")
         let depths = Mutex<(first: UInt, last: UInt)>((0, 0))

@@ -6,7 +6,7 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphCore
 
-/// A session's frames read by tasks.
+/// Tests tasks that read a session's frames.
 @Suite(.timeLimit(.minutes(10))) struct SessionFramesTests {
     init() throws { try Nodes.register() }
 
@@ -16,7 +16,7 @@ import Testing
     private func pads(of session: Session) throws -> [String] { try session.graph.element("session").pads.map(\.name) }
 
     @Test(
-        "RP-7 a task reads a user's frames, owned and in its resolution, beside a delegate; the end of its loop unsubscribes"
+        "RP-7 a task can read a user's frames in its own resolution, and leaving the loop unsubscribes"
     )
     func reading() async throws {
         let bob = try session("bob", #function) { $0.camera = Self.camera }
@@ -37,13 +37,13 @@ import Testing
             #expect(times.count == 5 && times == times.sorted())
         }
         #expect(delegate.log.all.contains("320x180"))
-        try pipe.unsubscribe(delegate)
+        try await pipe.unsubscribe(delegate)
         #expect(try await eventually { (try? pads(of: alice)) == [] })
         for session in [alice, bob] { await session.leave() }
     }
 
     @Test(
-        "RP-9 a task that is cancelled ends its sequence and unsubscribes; leaving ends one, a sequence never read too")
+        "RP-9 cancelling the task, leaving the session and releasing the sequence each unsubscribe")
     func endings() async throws {
         let alice = try session("alice", #function) { $0.camera = Self.camera }
         let isReading = Log<Bool>()
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(
-        "RP-5 a sequence holds two frames: a slow reader loses the oldest, which are counted, and nobody waits for it")
+        "RP-5 a sequence holds two frames, and a slow reader only loses its own oldest frames")
     func slowReader() async throws {
         let alice = try session("alice", #function) { $0.camera = Self.camera }
         try await alice.join()
@@ -82,13 +82,13 @@ import Testing
         #expect(try await eventually { delegate.count > 10 && alice.preview.statistics.dropped > 5 })
         let iterator = frames.makeAsyncIterator()
         let first = try #require(try await iterator.next()?.runningTime)
-        // Not the first that ever came, a sixtieth of a second each.
+        // The first frames, a sixtieth of a second each, were dropped.
         #expect(first > .milliseconds(50))
         await alice.leave()
     }
 
-    @Test("RP-7 frames that are kept contradict a memory mode of the stack; who isn't there has none")
-    func nothingToPlay() async throws {
+    @Test("RP-7 reading frames with the memory mode stack, or from an absent user, is an error")
+    func unreadableFrames() async throws {
         let alice = try session("alice", #function) {
             $0.camera = Self.camera
             $0.videoMemoryMode = .stack

@@ -6,11 +6,11 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphCore
 
-/// A session's observer of frames, at its positions.
+/// Tests a session's frame observer at each of its positions.
 @Suite(.timeLimit(.minutes(10))) struct SessionObserverTests {
     init() throws { try Nodes.register() }
 
-    /// Notes who calls, and what a frame's first byte is.
+    /// Logs each call with the frame's first byte.
     private final class Observer: SessionFrameObserver {
         let positions: Set<FramePosition>
         let wantsChannels: Bool
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(
-        "FO-1 one element at each position of the set, one for each remote user, none elsewhere; they go with their users"
+        "FO-1 a session has an observer element at each requested position and for each remote user"
     )
     func positions() async throws {
         let room = #function
@@ -84,9 +84,9 @@ import Testing
         for session in [bob, carol] { await session.leave() }
         #expect(waitUntil { alice.remoteUsers.isEmpty })
         await alice.settle()
-        // A subscription lasts, and its observer with it.
+        // A subscription outlasts its user, and so does its observer.
         #expect(try observers(of: alice) == ["observer_video_bob", "post_capture"])
-        try SessionUser(name: "bob", session: alice).videoPipe.unsubscribe(log)
+        try await SessionUser(name: "bob", session: alice).videoPipe.unsubscribe(log)
         await alice.settle()
         #expect(try observers(of: alice) == ["post_capture"])
         #expect(try alice.graph.element("session").pads.map(\.name) == ["camera"])
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(
-        "FO-6 post-capture frames have had no pre-processing, pre-encoder frames have; both are called by their names")
+        "FO-6 an observer gets frames before pre-processing after capture, and after it before encoding")
     func order() async throws {
         let observer = Observer([.postCapture, .preEncoder])
         let alice = try session("alice", #function) {
@@ -121,7 +121,9 @@ import Testing
             ))
     }
 
-    @Test("FO-5 remote frames come with the user, or with user and channel, never with both", arguments: [false, true])
+    @Test(
+        "FO-5 remote frames come with the user, or with user and channel, but never with both",
+        arguments: [false, true])
     func channels(wantsChannels: Bool) async throws {
         let room = "room-\(wantsChannels)"
         let observer = Observer([.preRenderer], wantsChannels: wantsChannels)
@@ -129,7 +131,7 @@ import Testing
         let source = RecordingSource()
         let bob = try session("bob", room) { $0.externalVideoSource = source }
         for session in [alice, bob] { try await session.join() }
-        // Without anybody who subscribes.
+        // The observer gets frames without a subscription.
         #expect(
             waitUntil {
                 try? source.sendPattern()
@@ -156,7 +158,7 @@ import Testing
     }
 
     @Test(
-        "FO-2 what a session's editor writes is what the others, and the user's own pipes, get; a dropped frame goes no further"
+        "FO-2 a session's editor changes the frames that others and the user's own pipes get, or drops them"
     )
     func editing() async throws {
         final class Editor: SessionFrameEditor {

@@ -5,7 +5,7 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphCore
 
-/// What a user sees of the own camera, in a room or not.
+/// Tests the preview of a user's own camera, inside and outside of a room.
 @Suite(.timeLimit(.minutes(10))) struct SessionPreviewTests {
     init() throws { try Nodes.register() }
 
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(
-        "CR-7 the preview has an external source's frames before joining, and goes on through it; others see nothing before"
+        "CR-7 a preview runs before joining and goes on after it, and others only get frames then"
     )
     func beforeJoining() async throws {
         let observer = try session("observer", #function)
@@ -40,7 +40,7 @@ import Testing
         try observer.user("alice").videoPipe.subscribe(seen, resolution: .p90)
         let before = own.count
         #expect(send(source) { own.count > before && seen.count > 3 })
-        // One run of the source, and one stream in the preview.
+        // The source runs once, and the preview has one stream.
         #expect(source.calls.all == ["initialize", "startSend"])
         #expect(own.log.all.filter { $0.hasPrefix("o") } == ["on"])
         #expect(waitUntil { events.log.all == ["joined", "+alice", "alice video on"] }, "\(events.log.all)")
@@ -51,7 +51,7 @@ import Testing
         await observer.leave()
     }
 
-    @Test("SE-1 after a preview that ended by itself the session can be joined, left and previewed again")
+    @Test("SE-1 after a preview that ended by itself, the session can be joined and previewed again")
     func ended() async throws {
         let alice = try session("alice", #function) {
             $0.camera = "videotestsrc num-buffers=5 ! video/x-raw,width=32,height=18,framerate=30/1"
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test("SE-1 a preview is subscribed before joining, and has its frames once the session is joined; a camera's too")
+    @Test("SE-1 a preview that was subscribed before joining has a camera's frames after joining")
     func subscribedBefore() async throws {
         let alice = try session("alice", #function) {
             $0.camera = "videotestsrc is-live=true ! video/x-raw,width=32,height=18,framerate=30/1"
@@ -77,7 +77,7 @@ import Testing
         try await alice.join()
         #expect(waitUntil { own.count > 3 })
         #expect(own.log.all.prefix(2) == ["on", "32x18"])
-        try alice.preview.unsubscribe(own)
+        try await alice.preview.unsubscribe(own)
         await alice.settle()
         #expect(try alice.graph.element("session").pads.map(\.name) == ["camera"])
         await alice.leave()
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(
-        "CR-7 a preview stops and starts again without a room; who has the name of another stays in it, and may try again"
+        "CR-7 a preview can be restarted, goes on when joining is refused, and joining can be retried"
     )
     func refused() async throws {
         let first = try session("alice", #function)
@@ -110,16 +110,18 @@ import Testing
         await first.leave()
         try await second.join()
         #expect(waitUntil { events.log.all.contains("joined") })
-        // Not the session's joining and leaving, but the refusal. A frame that was on its way may be sent now.
-        let told = events.log.all.filter { $0 != "alice video on" }
-        #expect(told.count == 2 && told[0].contains("join keeps its value") && told[1] == "joined", "\(told)")
+        // The refusal is reported, without a `joined` and a `left` for it. A frame that was on its way may be sent now.
+        let reported = events.log.all.filter { $0 != "alice video on" }
+        #expect(
+            reported.count == 2 && reported[0].contains("join keeps its value") && reported[1] == "joined",
+            "\(reported)")
         await second.leave()
         #expect(waitUntil { events.log.all.last == "left" })
     }
 
     @Test(
-        "CR-7 in text: join=false shows a preview alone, join=true joins while it runs, and the session's text says so")
-    func inText() async throws {
+        "CR-7 in a description join=false only shows a preview, and join=true joins while it runs")
+    func joinInDescription() async throws {
         let room = #function
         let graph = try Graph(
             """

@@ -7,11 +7,11 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphSession
 
-/// What a session's frames say to those who render them.
+/// Tests the information for renderers in a session's frames, and custom rendering.
 @Suite(.timeLimit(.minutes(10))) struct SessionRenderTests {
     init() throws { try Nodes.register() }
 
-    /// What frames say of themselves, and whether their bytes are those that were sent.
+    /// Logs the marks of frames, and whether their bytes are those that were sent.
     private final class Marks: RawDataDelegate {
         let all = Log<String>()
         let kept = Log<OwnedVideoFrame>()
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(
-        "CR-4 CR-3 frames say what to flip in the mirror mode's preview and publication, their channel and stream; none is flipped"
+        "CR-4 CR-3 frames carry the mirror mode's flip, their channel and stream, and stay unflipped"
     )
     func mirrorModes() async throws {
         let room = #function
@@ -44,7 +44,7 @@ import Testing
         ]
         for (mode, preview, published) in flips {
             alice.mirrorMode = mode
-            // From the next one on: what was sent before may still be on its way.
+            // The mode applies from the next frame on. Frames sent before may still be on their way.
             let wanted = ["\(preview) main \(room)/alice/video", "\(published) main \(room)/alice/video"]
             #expect(
                 waitUntil {
@@ -55,7 +55,7 @@ import Testing
         #expect(alice.description.contains("mirror=publish-only"))
         #expect(!(own.all.all + remote.all.all).contains { $0.contains("changed") })
         #expect(own.kept.all[0].flip == .x && own.kept.all[0].publishChannel == .main)
-        // What the source says itself is turned round by the mirror, not lost.
+        // The mirror mode is combined with the source's own flip.
         alice.mirrorMode = .previewOnly
         try alice.graph.element("camera").setProperty("flip", parsing: "xy")
         let wanted = ["y main \(room)/alice/video", "xy main \(room)/alice/video"]
@@ -67,7 +67,7 @@ import Testing
         for session in [alice, bob] { await session.leave() }
     }
 
-    @Test("CR-3 a second camera goes by the auxiliary channel, with a preview and a pipe of its own; nobody mirrors it")
+    @Test("CR-3 a second camera uses the auxiliary channel, with its own preview and pipe, unmirrored")
     func auxiliary() async throws {
         let room = #function
         let camera = "videotestsrc is-live=true ! video/x-raw,width=32,height=18"
@@ -97,7 +97,7 @@ import Testing
         init(_ kept: consuming KeptBuffer) { self.kept = kept }
     }
 
-    @Test("RP-8 a mirrored frame that is kept counts at its pool: the preview's copies are on the camera's own memory")
+    @Test("RP-8 a kept mirrored frame counts at its pool, because it uses the camera's own memory")
     func poolLimit() {
         let pool = BoundedPool("video/x-raw,format=I420,width=4,height=4", size: 24, buffers: 4)
         var kept: [OwnedBuffer] = []
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(
-        "CR-1 CR-5 custom rendering is settled in the context: series, engine's renderer; a pipe that runs refuses another"
+        "CR-1 CR-5 the context sets custom rendering, which can't be changed while a pipe runs"
     )
     func customRendering() async throws {
         let source = RecordingSource()
@@ -142,7 +142,7 @@ import Testing
             #expect(throws: PropertyError.self) { try pipe.setProperty(property, parsing: value) }
             #expect(try pipe.propertyText(property) == before)
         }
-        try alice.preview.unsubscribe(own)
+        try await alice.preview.unsubscribe(own)
         await alice.settle()
         #expect(throws: GraphError.self) { try alice.graph.rawDataPipe("window") }
         await alice.leave()

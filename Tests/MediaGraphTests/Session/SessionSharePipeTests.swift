@@ -6,7 +6,7 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphCore
 
-/// A user's share pipe does what a video pipe does.
+/// Tests that a user's share pipe works like a video pipe.
 @Suite(.timeLimit(.minutes(10))) struct SessionSharePipeTests {
     init() throws { try Nodes.register() }
 
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(
-        "RP-11 the share pipe: each delegate its resolution, planes, one status for each change, nothing after unsubscribe"
+        "RP-11 a share pipe gives each delegate its resolution, planes and status until it unsubscribes"
     )
     func essentials() async throws {
         let (alice, bob) = try (session("alice", #function), session("bob", #function))
@@ -55,7 +55,7 @@ import Testing
         #expect((full.identities.all + small.identities.all).allSatisfy { $0.kind == .share && $0.user == "bob" })
         let twice = #expect(throws: MediaGraphError.self) { try pipe.subscribe(full, resolution: .p90) }
         #expect(twice?.code == .alreadyInUse)
-        try pipe.unsubscribe(small)
+        try await pipe.unsubscribe(small)
         let (after, more) = (small.log.all, full.count + 3)
         #expect(send { full.count > more })
         #expect(small.log.all == after)
@@ -65,8 +65,8 @@ import Testing
         let back = full.count
         #expect(send { full.count > back })
         #expect(full.log.all.filter { $0.hasPrefix("o") } == ["on", "off", "on"])
-        try pipe.unsubscribe(full)
-        let unknown = #expect(throws: MediaGraphError.self) { try pipe.unsubscribe(full) }
+        try await pipe.unsubscribe(full)
+        let unknown = await #expect(throws: MediaGraphError.self) { try await pipe.unsubscribe(full) }
         #expect(unknown?.code == .wrongUsage)
         await alice.settle()
         #expect(try alice.graph.element("session").pads.isEmpty)

@@ -6,12 +6,12 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphCore
 
-/// The sound of what this user shares, heard by this user too.
+/// Tests playing a share's audio for the sharing user.
 @Suite(.timeLimit(.minutes(10))) struct SessionShareSoundTests {
     init() throws { try Nodes.register() }
 
     @Test(
-        "SH-1 with playLocally a share's sound is heard here too, on the context's speaker, and by the others as ever")
+        "SH-1 with playLocally a share's audio is also played on the context's own speaker")
     func playLocally() async throws {
         let bob = try session("bob", #function) { $0.speaker = "fakesink sync=false async=false" }
         let alice = try session("alice", #function)
@@ -26,16 +26,16 @@ import Testing
             try await bob.shareHelper.startSharing(nil, audioSource: share, playLocally: playsLocally)
             let players = devices().filter { $0 != own }
             #expect(players.count == (playsLocally ? 1 : 0))
-            let heard = Log<Int16>()
+            let played = Log<Int16>()
             players.first?.staticPad("sink")?.observeBuffers { buffer in
-                buffer.withBytes { heard.add($0.loadUnaligned(as: Int16.self)) }
+                buffer.withBytes { played.add($0.loadUnaligned(as: Int16.self)) }
             }
-            let others = events.heard.all.count { $0 == "shared" }
+            let others = events.audio.all.count { $0 == "shared" }
             #expect(
                 waitUntil {
                     try? sendNow(share.audioSender, [Int16](repeating: 1000, count: 480))
-                    return events.heard.all.count { $0 == "shared" } > others + 3
-                        && (!playsLocally || heard.all.contains(1000))
+                    return events.audio.all.count { $0 == "shared" } > others + 3
+                        && (!playsLocally || played.all.contains(1000))
                 })
             #expect(bob.description.contains("share_heard. ! queue ! fakesink sync=false") == playsLocally)
             #expect(Description(bob.description).resolved().diagnose().filter { $0.severity == .error } == [])
@@ -46,12 +46,12 @@ import Testing
         for session in [alice, bob] { await session.leave() }
     }
 
-    @Test("SH-1 playLocally without sound, or without a speaker to play on, is a typed error, and nothing is shared")
+    @Test("SH-1 playLocally without audio or without a speaker is a typed error, and nothing is shared")
     func nothingToPlay() async throws {
-        let silent = try session("bob", #function) { $0.speaker = "fakesink" }
-        let deaf = try session("carol", #function)
+        let withSpeaker = try session("bob", #function) { $0.speaker = "fakesink" }
+        let withoutSpeaker = try session("carol", #function)
         for (session, source, code) in [
-            (silent, nil, MediaGraphError.Code.noAudio), (deaf, RecordingShare(), .wrongUsage),
+            (withSpeaker, nil, MediaGraphError.Code.noAudio), (withoutSpeaker, RecordingShare(), .wrongUsage),
         ] {
             try await session.join()
             let error = await #expect(throws: MediaGraphError.self) {

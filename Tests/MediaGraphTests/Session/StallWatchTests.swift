@@ -6,27 +6,27 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphSession
 
-/// When a stream that should be sending has stalled.
+/// Tests when a stream that should be sending counts as stalled.
 @Suite struct StallWatchTests {
     private static let second: Int64 = 1_000_000
 
-    /// What the watch says at each of these times, in tenths of a second, when checked ten times a second.
+    /// The watch's changes, in tenths of a second, if it is checked ten times a second.
     private static func stalls(
         _ pace: StallWatch.Pace, arrivals: [Int64], until end: Int64, expectedAt start: Int64? = 0
     ) -> [String] {
         var watch = StallWatch()
         watch.setPace(pace)
-        var told: [String] = []
+        var changes: [String] = []
         for time in 0...end {
             let now = time * second / 10
             if time == start { watch.expect(at: now) }
             if arrivals.contains(time) {
-                if watch.recordArrival(at: now) { told.append("\(time) resumed") }
+                if watch.recordArrival(at: now) { changes.append("\(time) resumed") }
             } else if watch.check(at: now) {
-                told.append("\(time) stalled")
+                changes.append("\(time) stalled")
             }
         }
-        return told
+        return changes
     }
 
     @Test("SE-4 a stream that is on stalls after 2 s, even if it has never sent anything")
@@ -38,22 +38,22 @@ import Testing
     }
 
     @Test(
-        "SE-4 a slow stream stalls after three frame durations, or at a variable rate three times the longest interval")
+        "SE-4 a stream stalls after three frame durations, or three times its longest interval")
     func slowFrames() {
         #expect(Self.stalls(.frames(5 * Self.second), arrivals: [0, 50, 100], until: 300) == ["250 stalled"])
         #expect(Self.stalls(.variable, arrivals: [0, 50, 120, 150], until: 500) == ["360 stalled"])
         #expect(Self.stalls(.variable, arrivals: [0], until: 500).isEmpty)
     }
 
-    @Test("SE-4 neither a stall nor what came before the stream was on counts as an interval of its frames")
+    @Test("SE-4 neither a stall nor the time before the stream was on counts as a frame interval")
     func intervals() {
-        // The stall that ends at 100 doesn't make the next one later.
+        // The stall that ends at 100 doesn't delay the next one.
         #expect(
             Self.stalls(.variable, arrivals: [0, 10, 100], until: 200) == ["40 stalled", "100 resumed", "130 stalled"])
         #expect(Self.stalls(.variable, arrivals: [0, 5], until: 60, expectedAt: 30) == ["50 stalled"])
     }
 
-    @Test("SE-4 frames that a reader can't be given count as arrivals, so that its user doesn't look stalled")
+    @Test("SE-4 frames that a reader can't get still count as arrivals, so the user isn't stalled")
     func withheld() throws {
         let clock = Mutex<Int64>(0)
         let reader = StreamReader(bound: 2, now: { clock.withLock { $0 } })
@@ -77,7 +77,7 @@ import Testing
         delta.access.contentFlags |= GST_BUFFER_FLAG_DELTA_UNIT.rawValue
         for second in 1...4 as ClosedRange<Int64> {
             #expect(step(at: second) == "idle")
-            // No key frame has come, so it can't be shown.
+            // Without a key frame the frame can't be delivered.
             if second == 2 { stream.countLoss() } else { stream.send(delta.access) }
         }
         #expect([step(at: 5), step(at: 6), step(at: 7)] == ["idle", "stalled", "idle"])

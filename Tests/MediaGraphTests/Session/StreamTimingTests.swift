@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct StreamTimingTests {
     @Test(
-        "SE-1 a segment that is moved means the same moments elsewhere, and what lies before the other's beginning is outside",
+        "SE-1 a shifted segment keeps its moments, and times before its beginning are outside",
         arguments: [0, 5_000_000_000, -5_000_000_000, -15_000_000_000] as [Int64])
     func shifted(by nanoseconds: Int64) {
         let segment = Segment().shifted(by: 10_000_000_000)
@@ -13,9 +13,9 @@ import Testing
             let expected = running < 0 ? nil : ClockTime(nanoseconds: UInt64(running))
             #expect(moved.runningTime(of: .seconds(seconds)) == expected)
             if let expected { #expect(moved.timestamp(at: expected) == .seconds(seconds)) }
-            // And elements see that it is: what has no running time isn't inside.
+            // Elements agree: a buffer without a running time is outside of the segment.
             guard let buffer = Buffer(filledWith: 0, count: 1) else {
-                Issue.record("no memory")
+                Issue.record("out of memory")
                 return
             }
             buffer.access.presentationTimestamp = .seconds(seconds)

@@ -8,7 +8,7 @@ import Testing
 @testable import MediaGraphRoomLink
 @testable import MediaGraphSession
 
-/// What a session does over a transport that it knows only as a `RoomTransport`.
+/// Tests a session over a transport that it only knows as a `RoomTransport`.
 @Suite struct TransportTests {
     init() throws { try Nodes.register() }
 
@@ -26,7 +26,7 @@ import Testing
             FrameDescription(width: 64, height: 48, timestamp: source.sender.runningTime))
     }
 
-    /// What is reported to a graph's user, as it comes.
+    /// Logs the events about users, streams and shares that a graph reports.
     private static func report(_ graph: Graph) -> Log<String> {
         let log = Log<String>()
         let events = graph.events
@@ -45,7 +45,7 @@ import Testing
         return log
     }
 
-    /// A graph that runs and in which alice shares, and what is reported to its user.
+    /// Starts a graph in which alice shares. Returns it with a log of its events.
     private static func sharing(over transport: String) async throws -> (graph: Graph, reported: Log<String>) {
         let graph = try Graph(
             """
@@ -57,7 +57,7 @@ import Testing
         return (graph, reported)
     }
 
-    @Test("NW-1 a transport that the session doesn't know carries users, streams and what readers want")
+    @Test("NW-1 a session exchanges users, streams and demand with a transport that it doesn't know")
     func echo() async throws {
         let made = Log<EchoTransport>()
         EchoTransport.register("echo", adding: made)
@@ -80,7 +80,7 @@ import Testing
         #expect(waitUntil { seen.all.last == "off" })
         #expect(try await eventually { reported.all.contains("echo left") })
         #expect(reported.all.contains("echo's video off"))
-        // The subscription outlasts it.
+        // The subscription outlasts the user.
         seen.removeAll()
         transport.appear()
         #expect(waitUntil { (try? Self.send(source)) != nil && seen.all.count > 3 })
@@ -91,11 +91,11 @@ import Testing
         #expect(calls.prefix(2) == ["start", "join alice"])
         #expect(calls.contains("alice camera on") && calls.contains("demand 180"), "\(calls)")
         #expect(calls.suffix(4) == ["alice camera off", "demand none", "leave alice", "stop"], "\(calls)")
-        // Local users' streams are none of a transport's business.
+        // Streams of local users don't concern the transport.
         #expect(!calls.contains { $0.hasPrefix("demand for") }, "\(calls)")
     }
 
-    @Test("NW-1 SH-1 a share waits while a remote user shares, as the transport says")
+    @Test("NW-1 SH-1 a share waits while the transport reports that a remote user shares")
     func remoteShare() async throws {
         EchoTransport.register("echo-shares")
         let (graph, reported) = try await Self.sharing(over: "echo-shares")
@@ -103,7 +103,7 @@ import Testing
         await graph.stop()
     }
 
-    @Test("NW-1 SH-1 a transport's grant lasts as long as the share, and one that is lost is asked for again")
+    @Test("NW-1 SH-1 a transport's grant lasts as long as the share, and a lost one is requested again")
     func grantedShare() async throws {
         let made = Log<EchoTransport>()
         EchoTransport.register("echo-listens", grantsShares: true, adding: made)
@@ -118,11 +118,11 @@ import Testing
         #expect(transport.shareCount == 0)
     }
 
-    @Test("NW-1 a transport may hear that a remote share has ended while it decides about a local one")
+    @Test("NW-1 a transport may report the end of a remote share while it decides about a local one")
     func shareWhileDeciding() throws {
         let floor = ShareFloor()
         try floor.take(StreamKey(user: "alice", kind: .share)) {
-            floor.askAgain()
+            floor.invalidateRefusal()
             return nil
         }
         var requests = 0
@@ -130,19 +130,19 @@ import Testing
             do throws(MediaGraphError) {
                 try floor.take(StreamKey(user: "bob", kind: .share)) { () throws(MediaGraphError) in
                     requests += 1
-                    // What ended meanwhile isn't known to this answer.
-                    floor.askAgain()
+                    // This answer doesn't consider the share that ended meanwhile.
+                    floor.invalidateRefusal()
                     return .sharedBy("echo")
                 }
                 return false
             } catch { return "\(error)" == "user \"echo\" is already sharing" }
         }
-        floor.giveBack(StreamKey(user: "alice", kind: .share))
+        floor.releaseFloor(StreamKey(user: "alice", kind: .share))
         #expect(refused() && refused())
         #expect(requests == 2)
     }
 
-    @Test("NW-1 a name that a user elsewhere has is refused; the transport goes with the last user of the room")
+    @Test("NW-1 a name that a remote user has is refused, and the transport stops with the last user")
     func name() async throws {
         let made = Log<EchoTransport>()
         EchoTransport.register("echo-name", adding: made)
@@ -153,7 +153,7 @@ import Testing
         #expect(made.all.map(\.calls.all) == [["start", "stop"]])
     }
 
-    @Test("NW-1 rooms of one name on two transports are two rooms")
+    @Test("NW-1 rooms with the same name on different transports are different rooms")
     func rooms() throws {
         EchoTransport.register("echo-rooms")
         let kind = try #require(RoomTransportKind.named("echo-rooms"))
@@ -165,7 +165,7 @@ import Testing
         #expect(try problems(in: text + "room").count == 1)
     }
 
-    @Test("NW-1 where a transport can't be made the users of the process meet, and hear why nobody else does")
+    @Test("NW-1 if a transport can't be made, the process's own users still meet, with a warning")
     func unreachable() async throws {
         RoomTransportKind.register(
             RoomTransportKind(name: "broken", summary: "nobody", remedy: "mend it") {
@@ -185,7 +185,7 @@ import Testing
         await graph.stop()
     }
 
-    @Test("NW-1 a transport that there isn't is refused, with those that there are")
+    @Test("NW-1 an unknown transport is an error that lists the existing ones")
     func unknown() throws {
         let found = try problems(in: "mediasession name=a transport=telepathy")
         #expect(found.count == 1)
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    @Test("NW-1 a session from Swift uses the transport that its context names")
+    @Test("NW-1 a session from Swift uses its context's transport")
     func context() async throws {
         let made = Log<EchoTransport>()
         EchoTransport.register("echo-swift", adding: made)

@@ -3,9 +3,9 @@ import MediaGraph
 import MediaGraphTesting
 import Testing
 
-/// What users test their handlers with.
+/// Tests the harnesses with which users test their handlers.
 @Suite(.timeLimit(.minutes(10))) struct HandlerHarnessTests {
-    /// Counts calls, adds one to each byte of luma, and drops what is marked so.
+    /// Counts calls, adds `step` to each byte of luma, and drops frames whose first byte becomes 100.
     private struct Brighten: VideoProcessor, NamedHandler {
         static let name = "brighten"
         static let summary = "Adds one"
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test("a processor's harness hands over each frame and gives back what the handler made of it")
+    @Test("a processor's harness passes each frame to the handler and returns the result")
     func processor() throws {
         var harness = try ProcessorHarness<Brighten>(options: "step=2")
         for (width, height) in [(1, 1), (3, 3), (7, 5), (64, 36)] {
@@ -39,14 +39,14 @@ import Testing
         #expect(harness.processor.calls == 4)
     }
 
-    @Test("frames that a handler drops are missing from what comes out of its harness")
+    @Test("frames that a handler drops are missing from its harness's output")
     func drops() throws {
         var harness = try ProcessorHarness<Brighten>()
         let frames = [97, 98, 99, 100, 101].map { TestFrame(.i420, width: 4, height: 4, filledWith: $0) }
         #expect(try harness.process(frames).map { $0[.y, 0, 0] } == [98, 99, 101, 102])
     }
 
-    @Test("a harness refuses options and formats that the node would refuse")
+    @Test("a harness refuses the options and formats that the node would refuse")
     func refusals() throws {
         #expect(throws: MediaGraphError.self) { try ProcessorHarness<Brighten>(options: "steps=2") }
         #expect(throws: MediaGraphError.self) { try ProcessorHarness<Brighten>(options: "step=11") }
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(
-        "what travels with a frame reaches the handler, and rows lie apart in memory", arguments: VideoFormat.allCases)
+        "a frame's metadata reaches the handler, and its rows have padding", arguments: VideoFormat.allCases)
     func memory(_ format: VideoFormat) throws {
         struct Look: VideoProcessor {
             func process(_ frame: inout VideoFrame) throws -> Verdict {
@@ -76,7 +76,7 @@ import Testing
         #expect(try harness.process(input).frame == input)
     }
 
-    @Test("a consumer's harness gives status, frames and the end in order")
+    @Test("a consumer's harness delivers status, frames and the end in order")
     func consumer() throws {
         struct Notes: VideoConsumer {
             var calls: [String] = []
@@ -91,7 +91,7 @@ import Testing
         #expect(harness.consumer.calls == ["on", "7", "8", "off", "finish"])
     }
 
-    @Test("numbered frames can be read back in every format", arguments: VideoFormat.allCases)
+    @Test("numbered frames can be read back in each format", arguments: VideoFormat.allCases)
     func numbers(_ format: VideoFormat) throws {
         for number: UInt32 in [0, 1, 0x8000_0001, 0xDEAD_BEEF] {
             for range in [Colorimetry.Range.limited, .full] {
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test("frames go through a graph from a list to a collector, none lost, none changed")
+    @Test("frames from a list reach a collector through a graph completely and unchanged")
     func graph() async throws {
         let frames = try (0..<20).map { try TestFrame.numbered(UInt32($0), width: 66, height: 34) }
         let graph = try Graph("videosource name=in pace=fast ! rawdatapipe name=out")
@@ -116,7 +116,7 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(10))) struct TestClockTests {
-    @Test("on a test clock a live graph gives a frame a step, and none by itself")
+    @Test("on a test clock a live graph delivers one frame for each step")
     func steps() async throws {
         let graph = try Graph(
             "videosource handler=counter options=\"width=64,height=36,fps=25\" ! rawdatapipe name=out backpressure=block"
@@ -126,7 +126,7 @@ import Testing
         let collector = FrameCollector()
         try graph.rawDataPipe("out").attach(collector)
         try await graph.start()
-        // The first frame is due at once, each other one a step later.
+        // The first frame is due at once, and each further one a step later.
         var times: [ClockTime] = []
         for number in 0..<10 {
             #expect(try await collector.first(number + 1).map { try $0.number } == Array(0...UInt32(number)))
@@ -141,7 +141,7 @@ import Testing
         #expect(collector.frames.count == 11)
     }
 
-    @Test("a step that nobody waits for is a typed error")
+    @Test("a step of a test clock that nothing waits for is a typed error")
     func nobody() async throws {
         let error = await #expect(throws: MediaGraphError.self) {
             try await TestClock().step(timeout: .milliseconds(1))

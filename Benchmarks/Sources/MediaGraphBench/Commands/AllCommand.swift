@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Everything, into the README.
+/// Runs every comparison except `room`, and writes the results into the README.
 struct AllCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "all", abstract: "Run every comparison and write the results into a README.")
@@ -9,7 +9,7 @@ struct AllCommand: ParsableCommand {
     @Flag(help: "Short runs")
     var quick = false
 
-    @Option(help: "The file whose part behind the line \"\(Self.marker)\" is written anew")
+    @Option(help: "The file whose text after the line \"\(Self.marker)\" is replaced")
     var readme = "README.md"
 
     private static let marker = "<!-- results -->"
@@ -25,7 +25,7 @@ struct AllCommand: ParsableCommand {
         for measure in measurements {
             reports.append(try measure(quick))
             print(reports.last!.markdown)
-            // What is there so far is kept, should the rest fail.
+            // Written after each comparison, so that the results remain if a later one fails.
             try write(reports)
         }
         if reports.contains(where: { !$0.broken.isEmpty }) { throw ExitCode.failure }

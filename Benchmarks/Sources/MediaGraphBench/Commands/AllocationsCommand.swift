@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Allocations a frame, by callgrind's call counts.
+/// Counts allocations per frame, from callgrind's call counts.
 struct AllocationsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "allocations", abstract: "Count heap allocations per frame of both sides with callgrind.")
@@ -14,9 +14,9 @@ struct AllocationsCommand: ParsableCommand {
         if !report.broken.isEmpty { throw ExitCode.failure }
     }
 
-    /// Every way to the heap in Swift's runtime.
+    /// All allocating functions of Swift's runtime.
     private static let swift = ["swift_allocObject", "swift_slowAlloc", "swift_slowAllocTyped"]
-    /// Every way to the heap in the C library; GLib's and Swift's end there.
+    /// All allocating functions of the C library; GLib and Swift call these too.
     private static let libc = ["malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc", "memalign"]
 
     static func measure(quick: Bool) throws -> Report {
@@ -33,8 +33,8 @@ struct AllocationsCommand: ParsableCommand {
             table.add(
                 "\(kind)", sum(c, libc).text(2), sum(swift, libc).text(2), objects.text(2),
                 swift.calls(of: "swift_retain").text(1), "no Swift object")
-            // A task or a thread of the run itself may allocate once more or less: not a hundredth a frame.
-            if objects >= 0.01 { broken.append("\(kind): \(objects.text(2)) Swift allocations a frame") }
+            // The run's own tasks and threads may allocate once more or less, which is below a hundredth per frame.
+            if objects >= 0.01 { broken.append("\(kind): \(objects.text(2)) Swift allocations per frame") }
         }
         return Report(title: "Heap allocations per frame", text: table.description, broken: broken)
     }

@@ -1,9 +1,9 @@
 import ArgumentParser
 
-/// Instructions for a second of sound, by callgrind, and how long a block is on its way.
+/// Measures the instructions for a second of sound, with callgrind, and the latency of a block.
 struct AudioCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "audio", abstract: "Compare users' sound with stock elements: instructions, and latency.")
+        commandName: "audio", abstract: "Compare users' sound with stock elements: instructions and latency.")
 
     @Flag(help: "Shorter runs, for CI: no verdict on latency")
     var quick = false
@@ -13,7 +13,7 @@ struct AudioCommand: ParsableCommand {
         print(instructions.markdown)
         let latency = try Self.measureLatency(quick: quick)
         print(latency.markdown)
-        // Of a p99, too few blocks are no verdict.
+        // A quick run has too few blocks for a verdict on the p99.
         if !instructions.broken.isEmpty || !latency.broken.isEmpty && !quick { throw ExitCode.failure }
     }
 
@@ -43,10 +43,10 @@ struct AudioCommand: ParsableCommand {
             title: "Instructions for a second of users' sound, millions", text: table.description, broken: broken)
     }
 
-    /// A p99 takes at least this many blocks of each side.
+    /// The number of blocks of each side that a p99 needs.
     private static let blocks = 10_000
     private static let pairs = 20
-    /// One block.
+    /// The length of one block in milliseconds.
     private static let latencyBar = 10.0
 
     static func measureLatency(quick: Bool) throws -> Report {
@@ -84,4 +84,24 @@ struct AudioCommand: ParsableCommand {
     }
 
     private static func p99(_ values: [Int64]) -> Double { Percentiles(values).milliseconds(99) }
+}
+
+/// Runs one side of the users' sound, alone in its process, for callgrind.
+struct AudioWorkCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audio-work", abstract: "Run one side of the mix of several users' sound.")
+
+    @Option(help: "Number of users who speak")
+    var users = 1
+
+    @Option(help: "\(AudioWork.Side.allCases.map(\.rawValue).joined(separator: ", "))")
+    var side: AudioWork.Side
+
+    @Option(help: "Blocks of 10 ms to run")
+    var blocks = 500
+
+    func run() throws {
+        let (work, side) = (AudioWork(users: users, blocks: blocks), side)
+        try waiting { try await work.run(side) }
+    }
 }

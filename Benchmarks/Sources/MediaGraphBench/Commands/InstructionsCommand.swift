@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Instructions a frame, by callgrind.
+/// Counts instructions per frame with callgrind.
 struct InstructionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "instructions", abstract: "Count instructions per frame of both sides with callgrind.")

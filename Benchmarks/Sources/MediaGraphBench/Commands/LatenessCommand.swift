@@ -1,9 +1,10 @@
 import ArgumentParser
 
-/// How late frames are delivered, and how late Tasks wake, while N live graphs run.
+/// Measures how late frames are delivered, and how late tasks wake, while several live graphs run.
 struct LatenessCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "lateness", abstract: "Compare delivery lateness of live graphs, and Task heartbeats beside them.")
+        commandName: "lateness",
+        abstract: "Compare the lateness of deliveries in live graphs, and of tasks that run at the same time.")
 
     @Flag(help: "8 graphs only and fewer frames, for CI: no verdict")
     var quick = false
@@ -15,7 +16,7 @@ struct LatenessCommand: ParsableCommand {
         }
     }
 
-    /// A p99 takes at least this many frames of each side.
+    /// The number of frames of each side that a p99 needs.
     private static let frames = 10_000
     private static let pairs = 20
     private static let bar = 2.0
@@ -54,10 +55,9 @@ struct LatenessCommand: ParsableCommand {
     static func measureHeartbeats(quick: Bool) throws -> Report {
         let cases: [(String, LiveWork.Receiver, Int)] = [
             ("8 live graphs, C callbacks", .c, 8), ("8 live graphs, borrowed frames", .borrowed, 8),
-            ("8 live graphs, `frames` read by Tasks", .sequence, 8),
-            ("64 `frames` open, nothing comes", .idleSequence, 64),
+            ("8 live graphs, `frames` read by tasks", .sequence, 8), ("64 idle `frames` open", .idleSequence, 64),
         ]
-        var table = Table("While there run", "Beats", "p50", "p99", "p99, less that without graphs")
+        var table = Table("While running", "Beats", "p50", "p99", "p99 minus p99 without graphs")
         var broken: [String] = []
         let pairs = quick ? 5 : pairs
         var beats = [[Int64]](repeating: [], count: cases.count + 1)
@@ -81,7 +81,8 @@ struct LatenessCommand: ParsableCommand {
         }
         return Report(
             title: "Task heartbeats, milliseconds late",
-            text: "\(table)\n\nFour Tasks that wake every 5 ms. Bar: no more than \(bar.text(0)) ms.", broken: broken)
+            text: "\(table)\n\nFour tasks wake every 5 ms. Bar: at most \(bar.text(0)) ms later than without graphs.",
+            broken: broken)
     }
 
     private static func lateness(_ receiver: LiveWork.Receiver, _ graphs: Int, _ frames: Int) throws -> [Int64] {

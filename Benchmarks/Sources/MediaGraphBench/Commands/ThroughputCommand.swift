@@ -1,9 +1,9 @@
 import ArgumentParser
 
-/// Frames a second and CPU a frame, in pairs that alternate.
+/// Measures frames per second and CPU time per frame in interleaved pairs.
 struct ThroughputCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "throughput", abstract: "Compare frames/s and CPU per frame in at least 20 interleaved pairs.")
+        commandName: "throughput", abstract: "Compare frames/s and CPU time per frame in 20 interleaved pairs.")
 
     @Flag(help: "Shorter runs, for CI")
     var quick = false
@@ -34,7 +34,7 @@ struct ThroughputCommand: ParsableCommand {
         }
         return Report(
             title: "Throughput",
-            text: "\(table)\n\nMedians of \(pairs) interleaved pairs; in brackets the median's 95 % interval.",
+            text: "\(table)\n\nMedians of \(pairs) interleaved pairs; the brackets contain the median's 95 % interval.",
             hasBars: false)
     }
 

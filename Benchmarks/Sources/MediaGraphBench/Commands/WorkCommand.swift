@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// One side of one case, alone in its process: what callgrind runs.
+/// Runs one side of one case, alone in its process, for callgrind.
 struct WorkCommand: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "work", abstract: "Run one side of one case.")
 
@@ -19,6 +19,6 @@ struct WorkCommand: ParsableCommand {
     func run() throws {
         let (work, side) = (Work(kind: kind, touch: touch, frames: frames), side)
         let result = try waiting { try await work.run(side) }
-        print("\(frames) frames, \(Int(result.framesPerSecond)) frames/s, \(result.cpuPerFrame * 1e6) µs CPU a frame")
+        print("\(frames) frames, \(Int(result.framesPerSecond)) frames/s, \(result.cpuPerFrame * 1e6) µs CPU per frame")
     }
 }

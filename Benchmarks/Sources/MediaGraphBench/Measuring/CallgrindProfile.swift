@@ -1,17 +1,17 @@
 import Foundation
 import GStreamer
 
-/// What callgrind counted in one run: exact, and the same again next time but for scheduling.
+/// The counts of callgrind for one run. They are exact; repeated runs differ only by scheduling.
 struct CallgrindProfile: Sendable {
     var instructions = 0
     /// How often each function was called, by its symbol.
     var calls: [String: Int] = [:]
 
-    /// Runs this very program with `arguments` under callgrind.
+    /// Runs this program with `arguments` under callgrind.
     static func run(_ arguments: [String]) throws -> CallgrindProfile {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("callgrind.\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
-        // Where GStreamer's registry is still to be made, it isn't by what is measured.
+        // Makes GStreamer's registry here if it doesn't exist yet, so that the measured run doesn't make it.
         GStreamerRuntime.initialize()
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -19,7 +19,7 @@ struct CallgrindProfile: Sendable {
         process.arguments =
             [
                 "valgrind", "--tool=callgrind", "--callgrind-out-file=\(file.path)", "--compress-strings=no",
-                // A room of twenty has more than the 500 that are the default.
+                // A room of twenty users has more threads than valgrind's default limit of 500.
                 "--compress-pos=no", "--max-threads=2000", program,
             ] + arguments
         var environment = ProcessInfo.processInfo.environment
@@ -43,7 +43,7 @@ struct CallgrindProfile: Sendable {
         for line in try String(decoding: Data(contentsOf: file), as: UTF8.self).utf8.split(separator: 10) {
             if line.starts(with: "cfn=".utf8) {
                 let name = Substring(line.dropFirst(4))
-                // A recursive call has its depth behind the name.
+                // For a recursive call, callgrind appends the depth to the name.
                 callee = String(name.split(separator: "'", maxSplits: 1).first ?? name)
             } else if line.starts(with: "calls=".utf8) {
                 let count = Int(Substring(line.dropFirst(6)).split(separator: " ")[0]) ?? 0
@@ -52,11 +52,11 @@ struct CallgrindProfile: Sendable {
                 instructions = Int(Substring(line).split(separator: " ")[1]) ?? 0
             }
         }
-        guard instructions > 0 else { throw BenchError("\(file.path) is no callgrind profile") }
+        guard instructions > 0 else { throw BenchError("\(file.path) isn't a callgrind profile") }
     }
 }
 
-/// What one more frame costs: the difference of two runs of different length, so that starting up cancels out.
+/// The cost of one frame: the difference between two runs of different length, which cancels the cost of starting up.
 struct FrameCost: Sendable {
     let short: CallgrindProfile
     let long: CallgrindProfile
@@ -71,11 +71,15 @@ struct FrameCost: Sendable {
         }
     }
 
-    /// Of so many frames and five times as many; `arguments` are this program's for a number of them.
+    /// Measures runs of `count` frames and of five times as many.
     ///
-    /// - Parameter attempts: the lowest of so many runs counts. Where many threads share a buffer, GStreamer guards the list of
-    ///   who holds it by a spin lock (`gst_mini_object_remove_parent`), and callgrind lets one thread run at a time: when that
-    ///   with the lock is put aside, the others spin until their turn is over, and a run may count twice of what it does.
+    /// - Parameters:
+    ///   - count: the number of frames of the short run.
+    ///   - attempts: the number of runs of which the lowest count is used. If many threads share a buffer, GStreamer
+    ///     guards the list of its owners with a spin lock (`gst_mini_object_remove_parent`). Callgrind runs one thread
+    ///     at a time: when it suspends the thread that holds the lock, the others spin until their turn is over, which
+    ///     may double a run's count.
+    ///   - arguments: returns this program's arguments for a number of frames.
     init(frames count: Int, attempts: Int = 1, arguments: (Int) -> [String]) throws {
         func lowest(_ arguments: [String]) throws -> CallgrindProfile {
             try (0..<attempts).map { _ in try .run(arguments) }.min { $0.instructions < $1.instructions }!

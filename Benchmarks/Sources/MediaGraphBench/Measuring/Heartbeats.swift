@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Tasks that wake every 5 ms and note how late: what open streams must leave alone.
+/// Tasks that wake every 5 ms and record how late they wake. Open streams must not delay them.
 final class Heartbeats: Sendable {
     private let beating: Task<[Int64], Never>
     private let isRecording = Atomic<Bool>(false)
 
     private static let interval = Duration.milliseconds(5)
-    /// More than this machine has cores: each core's thread of the pool has one to look after.
+    /// More tasks than the measuring machine has cores, so that each thread of Swift's pool runs at least one.
     private static let tasks = 4
 
     init() {
@@ -34,7 +34,7 @@ final class Heartbeats: Sendable {
                 let late = (now - deadline).components
                 lateness.append(late.seconds * 1_000_000_000 + late.attoseconds / 1_000_000_000)
             }
-            // After a long stall it goes on from now, and doesn't make up for what it missed.
+            // After a long stall, continues from now on instead of making up for missed beats.
             deadline = max(deadline, now - Self.interval)
         }
         return lateness
@@ -42,7 +42,7 @@ final class Heartbeats: Sendable {
 
     func record(_ on: Bool) { isRecording.store(on, ordering: .relaxed) }
 
-    /// What they noted, in nanoseconds.
+    /// Ends the tasks and returns the recorded latenesses in nanoseconds.
     func stop() throws -> [Int64] {
         beating.cancel()
         return try waiting { [beating] in await beating.value }

@@ -1,5 +1,5 @@
-/// Where the middle of paired measurements lies: the median, with its 95 % interval from the order of the values, which
-/// assumes nothing about how they are distributed.
+/// The median of paired measurements and its 95 % interval. The interval is computed from the order of the values,
+/// which assumes nothing about their distribution.
 struct PairedMedian: Sendable {
     let median: Double
     let low: Double
@@ -14,7 +14,8 @@ struct PairedMedian: Sendable {
         high = sorted[count - 1 - rank]
     }
 
-    /// How many values at either end lie outside the interval: as many as a fair coin leaves with 2.5 %.
+    /// Returns how many values at either end are outside the interval: the largest number with a probability of at most
+    /// 2.5 % under a fair coin.
     private static func rank(_ count: Int) -> Int {
         var chance = 1.0
         for _ in 0..<count { chance /= 2 }
@@ -31,7 +32,7 @@ struct PairedMedian: Sendable {
     func text(_ digits: Int) -> String { "\(median.text(digits)) [\(low.text(digits)), \(high.text(digits))]" }
 }
 
-/// Nanoseconds, as many as there were.
+/// Percentiles of values in nanoseconds.
 struct Percentiles: Sendable {
     private let sorted: [Int64]
 
@@ -39,7 +40,7 @@ struct Percentiles: Sendable {
 
     var count: Int { sorted.count }
 
-    /// In milliseconds.
+    /// Returns the given percentile in milliseconds.
     func milliseconds(_ percent: Double) -> Double {
         guard !sorted.isEmpty else { return 0 }
         let index = Int((Double(sorted.count - 1) * percent / 100).rounded())

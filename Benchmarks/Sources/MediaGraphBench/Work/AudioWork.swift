@@ -4,14 +4,15 @@ import MediaGraph
 import PlainC
 import Synchronization
 
-/// Users who all speak, mixed: each sends blocks of 10 ms, 48 kHz, mono, 16 bits, as fast as they are taken.
+/// A mix of users who all speak: each sends blocks of 10 ms (48 kHz, mono, 16 bits) as fast as the graph accepts them.
 struct AudioWork: Sendable {
     enum Side: String, CaseIterable, Sendable, ExpressibleByArgument {
         /// `audiotestsrc ! audiomixer ! fakesink`, in 16 bits.
         case stock
-        /// The same mixed in floating point and made 16 bits at the end, so that the sum is clipped once.
+        /// The same, mixed in floating point and converted to 16 bits at the end, so that the sum is clipped once.
         case exact
-        /// The same mix in C that also hears each user alone: `appsrc` for each, probes at their pads and at the end.
+        /// The exact mix in C, which also reads each user's sound: an `appsrc` for each user, probes at its pad and at
+        /// the end.
         case c
         /// A `virtualmic` for each user and a `virtualspeaker`.
         case swift
@@ -54,12 +55,13 @@ struct AudioWork: Sendable {
         try await graph.run()
         let (mixed, oneWay) = (heard.mixed.load(ordering: .relaxed), heard.oneWay.load(ordering: .relaxed))
         guard oneWay == users * blocks, mixed >= blocks else {
-            throw BenchError("\(oneWay) blocks of users came, \(mixed) of the mix")
+            throw BenchError(
+                "expected \(users * blocks) blocks of users and \(blocks) of the mix, got \(oneWay) and \(mixed)")
         }
     }
 }
 
-/// Sends one block again and again, a copy each time, from a thread of its own.
+/// Repeatedly sends a copy of one block from its own thread.
 private final class BlockMic: VirtualMic {
     private let blocks: Int
     private let run = Mutex<(sender: AudioSender?, thread: NativeThread?)>((nil, nil))
@@ -86,7 +88,7 @@ private final class BlockMic: VirtualMic {
                 try sender.send(block, sampleRate: 48_000)
                 index += 1
             } catch {
-                // Under valgrind its turn may be long in coming: once more.
+                // Tries again: under valgrind, a thread may wait long for its turn.
                 guard case .timeOut = error else { return sender.fail(error) }
             }
         }

@@ -3,18 +3,18 @@ import GStreamer
 import MediaGraph
 import PlainC
 
-/// Live graphs at 30 frames/s, with Swift Tasks that beat in the background.
+/// Live graphs at 30 frames/s, with heartbeat tasks in the background.
 struct LiveWork: Sendable {
     enum Receiver: String, Sendable {
-        /// No graph at all.
+        /// No graph.
         case none
         /// appsink's callback in C.
         case c
-        /// A pipe that lends each frame to a closure.
+        /// A pipe whose closure borrows each frame.
         case borrowed
-        /// A pipe's `frames`, read by a Task for each graph.
+        /// A pipe's `frames`, read by one task for each graph.
         case sequence
-        /// The same, open but without frames.
+        /// The same, but no frames arrive.
         case idleSequence
     }
 
@@ -23,12 +23,13 @@ struct LiveWork: Sendable {
     var framesPerGraph: Int
 
     struct Outcome: Sendable {
-        /// Running time at delivery minus the frame's, nanoseconds.
+        /// Running time at delivery minus the frame's running time, in nanoseconds.
         var lateness: [Int64] = []
+        /// How late the heartbeat tasks woke, in nanoseconds.
         var heartbeats: [Int64] = []
     }
 
-    /// Called on the main thread, which is none of the pool's.
+    /// Runs the graphs. Called on the main thread, which isn't a thread of Swift's pool.
     func run() throws -> Outcome {
         let notes = (0..<max(1, graphs)).map { _ in Lateness(room: framesPerGraph) }
         let heartbeats = Heartbeats()
@@ -38,7 +39,7 @@ struct LiveWork: Sendable {
             case .c: try notes.prefix(graphs).map { try PlainGraph($0) }
             case .borrowed, .sequence, .idleSequence: try notes.prefix(graphs).map { try SwiftGraph(receiver, $0) }
             }
-        // What starting up costs is over by then.
+        // Waits until the graphs have started up.
         usleep(300_000)
         heartbeats.record(true)
         for (graph, note) in zip(running, notes) { pc_lateness_record(note.pointer, try graph.baseTime) }
@@ -48,7 +49,7 @@ struct LiveWork: Sendable {
         } else {
             let limit = ContinuousClock.now + .seconds(length * 2 + 10)
             while notes.contains(where: { pc_lateness_count($0.pointer) < framesPerGraph }) {
-                guard ContinuousClock.now < limit else { throw BenchError("frames stopped coming (\(receiver))") }
+                guard ContinuousClock.now < limit else { throw BenchError("frames stopped arriving (\(receiver))") }
                 usleep(20_000)
             }
         }
@@ -62,7 +63,10 @@ struct LiveWork: Sendable {
     }
 }
 
-/// `@unchecked Sendable`: a graph's one delivering thread writes, through atomics.
+/// The latenesses of one graph's frames.
+///
+/// `@unchecked Sendable`: only the graph's delivering thread writes the values, and publishes them with an atomic
+/// count.
 final class Lateness: @unchecked Sendable {
     let pointer: UnsafeMutablePointer<PCLateness>
 
@@ -80,7 +84,7 @@ final class Lateness: @unchecked Sendable {
 }
 
 private protocol LiveGraph {
-    /// Nanoseconds on the clock.
+    /// The graph's base time in nanoseconds.
     var baseTime: UInt64 { get throws }
     func stop() throws
 }
@@ -122,7 +126,7 @@ private struct SwiftGraph: LiveGraph {
 
     var baseTime: UInt64 {
         get throws {
-            guard let time = try graph.element("pipe").baseTime else { throw BenchError("no base time") }
+            guard let time = try graph.element("pipe").baseTime else { throw BenchError("the graph has no base time") }
             return time.nanoseconds
         }
     }

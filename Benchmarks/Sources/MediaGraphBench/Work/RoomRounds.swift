@@ -4,22 +4,23 @@ import GStreamer
 import MediaGraph
 import Synchronization
 
-/// A room in rounds: each sender sends a frame, and the next round begins when every pipe has had all of this one. Nothing
-/// depends on time and nothing is dropped, so callgrind can count what a delivered frame costs.
+/// A room that works in rounds: each sender sends a frame, and the next round begins when every pipe has received all
+/// frames of this round. Nothing depends on time and no frame is dropped, so callgrind can count the cost of a
+/// delivered frame.
 struct RoomRounds: Sendable {
-    /// How many send. One: the others only read. More: everybody reads everybody else.
+    /// The number of senders. If there are several, each reads all others.
     var senders: Int
-    /// Pipes of those who only read.
+    /// The number of users who only read. Each reads the first sender.
     var readers: Int
     var width: Int
     var height: Int
-    /// What the pipes ask for.
+    /// The resolution that the pipes request.
     var resolution: Resolution
     var rounds: Int
 
     var deliveriesPerRound: Int { senders * (senders - 1) + readers }
 
-    /// Called on the main thread, which is none of the pool's.
+    /// Runs the rounds. Called on the main thread, which isn't a thread of Swift's pool.
     func run() throws {
         let room = "bench-\(UUID().uuidString)"
         let names = (0..<senders).map { "s\($0)" }
@@ -36,12 +37,13 @@ struct RoomRounds: Sendable {
             graphs.append(try graph(room, "r\(index)", reading: ["s0"], "", deliveries))
         }
         for graph in graphs { try waiting { try await graph.start() } }
-        // Streams begin with the first frame of each; until everybody has had one, some may miss it.
-        // Under callgrind a round of a hundred takes long: what a later round had of an earlier one would be counted twice.
+        // Each stream begins with its first frame, which some readers may miss. Repeats the first round until all have
+        // a frame. The timeouts are long because a round of a hundred readers takes long under callgrind, and a frame
+        // that arrives in a later round would be counted twice.
         while !deliveries.wait(for: deliveriesPerRound, timeout: .seconds(5), sending: sources) {}
         for _ in 0..<rounds {
             guard deliveries.wait(for: deliveriesPerRound, timeout: .seconds(120), sending: sources) else {
-                throw BenchError("a round's frames didn't all arrive")
+                throw BenchError("not all frames of a round arrived within 120 s")
             }
         }
         for graph in graphs { try waiting { await graph.stop() } }
@@ -71,7 +73,7 @@ private final class Deliveries: Sendable {
         if missing.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { complete.signal() }
     }
 
-    /// One round. False: not all came in time.
+    /// Runs one round. Returns false if not all frames arrived in time.
     func wait(for count: Int, timeout: DispatchTimeInterval, sending sources: [RoundSource]) -> Bool {
         missing.store(count, ordering: .releasing)
         for source in sources { source.send() }
@@ -79,7 +81,7 @@ private final class Deliveries: Sendable {
     }
 }
 
-/// Sends when it is told to.
+/// A source that sends when the benchmark calls it.
 final class RoundSource: VideoSource {
     private let sender = Mutex<VideoSender?>(nil)
     private let bytes: [UInt8]
@@ -100,7 +102,7 @@ final class RoundSource: VideoSource {
 
     func send() { try? sender.withLock { $0 }?.send(bytes, frame) }
 
-    /// 30 frames/s until it is over; turns that are missed are left out.
+    /// Sends 30 frames/s until `isOver` returns true, and skips frames that would be late.
     func sendLive(until isOver: () -> Bool) {
         let interval: UInt64 = 1_000_000_000 / 30
         while !isOver() {

@@ -4,34 +4,35 @@ import MediaGraph
 import PlainC
 import Synchronization
 
-/// Users in a room, in graphs of one process: those who send at 30 frames/s, and pipes that read them.
+/// Users of a room, in graphs of one process: senders at 30 frames/s, and pipes that read them.
 ///
-/// A frame's time is that of its sending: a thread that comes too late to its turn, as where the cores are full, leaves turns
-/// out, like a camera does, and sends nothing old.
+/// A frame's timestamp is the time at which it is sent. If a sender's thread is late, because the cores are full, the
+/// sender skips frames, as a camera does, and sends no old frame.
 struct RoomWork: Sendable {
-    /// How many send. One: the others only read. More: everybody reads everybody else.
+    /// The number of senders. If there are several, each reads all others.
     var senders: Int
-    /// Pipes of those who only read.
+    /// The number of users who only read. Each reads the first sender.
     var readers: Int
     var width: Int
     var height: Int
-    /// What the pipes ask for.
+    /// The resolution that the pipes request.
     var resolution: Resolution
     var seconds: Double
-    /// What the pipes make of it; each for itself where it isn't the stream's own.
+    /// The format of the pipes. If it differs from the stream's format, each pipe converts for itself.
     var format = "I420"
-    /// Of another live branch in the readers' graphs, milliseconds: every sink of such a graph waits as long.
+    /// The latency of another live branch in the readers' graphs, in milliseconds. Every sink of such a graph waits
+    /// that long.
     var latency: UInt64 = 0
 
     struct Outcome: Sendable {
-        /// Running time at delivery minus the frame's, nanoseconds, each pipe's in order.
+        /// Running time at delivery minus the frame's running time, in nanoseconds, in order for each pipe.
         var latenessOfPipes: [[Int64]]
         var dropped: UInt64
-        /// Of the whole process, nanoseconds.
+        /// The processor time of the whole process in nanoseconds.
         var processorTime: UInt64
-        /// Of all the machine's cores, 0 to 1: others' work counts, which delays this one's.
+        /// The load of all cores, from 0 to 1. It includes other processes, because their work delays this process.
         var load: Double
-        /// Resident memory, MiB, at the beginning and the end.
+        /// Resident memory in MiB, at the beginning and at the end.
         var memory: (before: Double, after: Double)
 
         var lateness: [Int64] { latenessOfPipes.flatMap { $0 } }
@@ -39,7 +40,7 @@ struct RoomWork: Sendable {
         var secondHalf: [Int64] { latenessOfPipes.flatMap { $0.suffix($0.count / 2) } }
     }
 
-    /// Called on the main thread, which is none of the pool's.
+    /// Runs the room. Called on the main thread, which isn't a thread of Swift's pool.
     func run() throws -> Outcome {
         let room = "bench-\(UUID().uuidString)"
         let names = (0..<senders).map { "s\($0)" }
@@ -67,12 +68,14 @@ struct RoomWork: Sendable {
         let pumps = sources.map { source in
             NativeThread("camera") { source.sendLive { isOver.load(ordering: .relaxed) } }
         }
-        // What starting up costs is over by then, and the first frames have waited for the latency.
+        // Waits until the graphs have started up and the first frames have waited for the latency.
         usleep(1_000_000 + UInt32(latency) * 2000)
         let droppedBefore = try dropped(pipes, graphs)
         let (before, began, jiffies) = (Self.memory, Self.processorTime, Self.machineTime)
         for (pipe, note) in zip(pipes, notes) {
-            guard let base = try pipe.graph.element("call").baseTime else { throw BenchError("no base time") }
+            guard let base = try pipe.graph.element("call").baseTime else {
+                throw BenchError("the graph has no base time")
+            }
             pc_lateness_record(note.pointer, base.nanoseconds)
         }
         usleep(UInt32(seconds * 1e6))
@@ -104,7 +107,7 @@ struct RoomWork: Sendable {
         return "videotestsrc is-live=true ! video/x-raw,width=16,height=16 ! \(queue) ! fakesink sync=true"
     }
 
-    /// At the sessions' edges and in the pipes.
+    /// Returns the number of frames that the sessions and the pipes have dropped.
     private func dropped(_ pipes: [(graph: Graph, name: String)], _ graphs: [Graph]) throws -> UInt64 {
         let inPipes = try pipes.reduce(0) { try $0 + $1.graph.rawDataPipe($1.name).statistics.dropped }
         return try graphs.reduce(inPipes) { sum, graph in
@@ -119,12 +122,12 @@ struct RoomWork: Sendable {
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
-    /// What all cores did, in the kernel's ticks.
+    /// The time of all cores, in the kernel's ticks.
     private static var machineTime: (busy: UInt64, all: UInt64) {
         let line = (try? String(contentsOfFile: "/proc/stat", encoding: .utf8))?.split(separator: "\n").first ?? ""
         let ticks = line.split(separator: " ").dropFirst().prefix(8).compactMap { UInt64($0) }
         let all = ticks.reduce(0, +)
-        // The fourth is idle, the fifth waits for disks.
+        // The fourth field is idle time, the fifth is time waiting for disks.
         return (all - (ticks.count > 4 ? ticks[3] + ticks[4] : 0), all)
     }
 

@@ -4,8 +4,8 @@ import MediaGraph
 import PlainC
 import Synchronization
 
-/// Users who speak at the clock's pace, a block each 10 ms and no two at the same moment; how long each block takes from its
-/// sender to the callback that hears this user alone.
+/// Users who speak in real time: each sends a block every 10 ms, no two at the same moment. Measures the time from
+/// sending a block to the one-way callback of its user.
 struct SpeechWork: Sendable {
     enum Side: Sendable {
         /// `appsrc ! appsink` in C.
@@ -17,7 +17,7 @@ struct SpeechWork: Sendable {
     var users: Int
     var blocks: Int
 
-    /// Nanoseconds, of all users' blocks.
+    /// Returns the latency of each block of all users, in nanoseconds.
     func run(_ side: Side) throws -> [Int64] {
         let voices = Voices(users, blocks: blocks)
         switch side {
@@ -33,7 +33,7 @@ struct SpeechWork: Sendable {
     }
 
     private func runSwift(_ voices: Voices, _ jitter: ClockTime) throws {
-        // A block is known by its first sample, which resampling would change.
+        // A block is identified by its first sample, which resampling would change.
         let microphones = (0..<users).map {
             "virtualmic name=mic\($0) jitter=\(jitter.nanoseconds) drift=none ! speaker.user_u\($0)"
         }
@@ -47,7 +47,9 @@ struct SpeechWork: Sendable {
     }
 }
 
-/// `@unchecked Sendable`: each voice has one sender and one listener, which agree by an atomic count.
+/// The voices of all users, shared with C.
+///
+/// `@unchecked Sendable`: each voice has one sender and one listener, which synchronise through an atomic count.
 private final class Voices: @unchecked Sendable {
     let pointer: UnsafeMutablePointer<PCVoice>
     let count: Int
@@ -57,7 +59,7 @@ private final class Voices: @unchecked Sendable {
         self.count = count
         self.blocks = blocks
         pointer = .allocate(capacity: count)
-        // Starting up is over by then.
+        // The first block is due when the graphs have started up.
         let begin = pc_monotonic() + 300_000_000
         for user in 0..<count {
             var voice = PCVoice()
@@ -83,7 +85,7 @@ private final class Voices: @unchecked Sendable {
         let limit = ContinuousClock.now + .seconds(Double(blocks) / 100 * 2 + 10)
         defer { for user in 0..<count { pc_voice_stop(self[user]) } }
         while (0..<count).contains(where: { pc_voice_count(self[$0]) < blocks }) {
-            guard ContinuousClock.now < limit else { throw BenchError("blocks stopped coming") }
+            guard ContinuousClock.now < limit else { throw BenchError("blocks stopped arriving") }
             usleep(20_000)
         }
     }
@@ -132,7 +134,7 @@ private struct TimedSpeaker: VirtualSpeaker {
     let voices: Voices
 
     func oneWayAudioReceived(_ frame: borrowing AudioFrame, user: SpeakerUser) {
-        // u0, u1, …
+        // Users are called u0, u1, …
         guard let number = Int(user.name.dropFirst()) else { return }
         pc_voice_heard(voices[number], frame.samples[0])
     }

@@ -4,7 +4,7 @@ import PlainC
 import Synchronization
 
 extension Work {
-    /// The work as a user of MediaGraph writes it.
+    /// Runs the work as a user of MediaGraph would write it.
     func runSwift(_ probe: Probe) async throws {
         let source = Self.source(frames: frames)
         switch kind {
@@ -22,7 +22,7 @@ extension Work {
             try await graph.run()
             let released = memory.released.load(ordering: .relaxed)
             guard released == frames + memory.refused.load(ordering: .relaxed) else {
-                throw BenchError("\(released) of \(frames) frames released")
+                throw BenchError("\(released) of \(frames) frames were released")
             }
         case .transform:
             let graph = try Graph("\(source) ! preprocessor name=transform ! fakesink")
@@ -49,15 +49,15 @@ extension Work {
         let graph = try Graph("\(source) ! \(node) name=node ! fakesink")
         try await graph.start()
         _ = try await graph.waitUntilEnd()
-        // The node's own count, which is part of what is measured.
-        guard let counts = NodeCounts(try graph.element("node")) else { throw BenchError("\(node) counts nothing") }
+        // Uses the node's own count, because counting is part of the measured work.
+        guard let counts = NodeCounts(try graph.element("node")) else { throw BenchError("\(node) has no counters") }
         probe.pointer.pointee.frames = counts.frames
         await graph.stop()
     }
 }
 
 extension VideoFrame {
-    /// What the C side reads of a frame's metadata.
+    /// The sum of the metadata that the C side reads too.
     fileprivate var metadataSum: UInt64 {
         (runningTime?.nanoseconds ?? 0) &+ (captureTime ?? 0) &+ UInt64(rotation.rawValue)
     }
@@ -127,7 +127,7 @@ private struct LumaInverter: VideoProcessor {
     }
 }
 
-/// One frame's memory, lent to GStreamer again and again.
+/// The memory of one frame, which is passed to GStreamer again and again.
 ///
 /// `@unchecked Sendable`: the bytes are never written.
 private final class WrappedMemory: @unchecked Sendable {
@@ -143,7 +143,7 @@ private final class WrappedMemory: @unchecked Sendable {
     deinit { bytes.deallocate() }
 }
 
-/// Sends from a thread of its own as fast as the queue of two frames allows.
+/// Sends from its own thread as fast as the queue of two frames allows.
 private final class MemorySource: VideoSource {
     private let probe: Probe
     private let memory: WrappedMemory
@@ -185,7 +185,7 @@ private final class MemorySource: VideoSource {
                 pc_probe_note(probe.pointer, index)
                 index += 1
             } catch {
-                // Under valgrind a tenth of a second is soon over: once more.
+                // Tries again: under valgrind, the time-out of a tenth of a second passes quickly.
                 memory.refused.wrappingAdd(1, ordering: .relaxed)
                 guard case .timeOut = error else { return sender.fail(error) }
             }

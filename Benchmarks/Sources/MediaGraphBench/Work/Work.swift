@@ -1,28 +1,28 @@
 import ArgumentParser
 import PlainC
 
-/// What is compared: the same work by either side.
+/// A case that both sides run: the same work in C and in MediaGraph.
 enum WorkCase: String, CaseIterable, Sendable, ExpressibleByArgument {
-    /// Frames to a callback.
+    /// Frames are passed to a callback.
     case appsink
-    /// Frames from the program's own memory.
+    /// Frames are sent from the program's own memory.
     case appsrc
-    /// Frames edited in place.
+    /// Frames are edited in place.
     case transform
-    /// Frames that go by untouched: `preprocessor` without a handler beside `identity`. Its frames are counted at
-    /// the end, so it is measured in instructions and allocations only.
+    /// Frames pass untouched: `preprocessor` without a handler, compared with `identity`. Frames are counted at the end
+    /// only, so the case is measured in instructions and allocations only.
     case passthrough
-    /// The same of `frameobserver` without an observer.
+    /// The same with `frameobserver` without an observer.
     case observer
-    /// Frames that go by, each looked at: `frameobserver` with an observer, in the format that the stream has, beside a filter
-    /// that maps each frame for reading and reads the same of it.
+    /// Frames pass and are read: `frameobserver` with an observer in the stream's own format, compared with a filter
+    /// that maps each frame for reading and reads the same metadata.
     case observing
-    /// Frames to a callback, made 640×360 and BGRA on the way: beside `videoconvertscale`.
+    /// Frames are converted to 640×360 BGRA and passed to a callback, compared with `videoconvertscale`.
     case convert
-    /// Frames to a callback, mirrored on the way: beside `videoflip`, which turning goes through too.
+    /// Frames are mirrored and passed to a callback, compared with `videoflip`, which rotation uses too.
     case mirror
 
-    /// What the case can be run with.
+    /// The touches that the case can be run with.
     var touches: [Touch] {
         switch self {
         case .appsink, .transform: Touch.allCases
@@ -30,7 +30,7 @@ enum WorkCase: String, CaseIterable, Sendable, ExpressibleByArgument {
         }
     }
 
-    /// How many times the instructions of C are allowed.
+    /// The allowed ratio of MediaGraph's instructions to those of C.
     var bar: Double {
         switch self {
         case .appsink, .appsrc, .transform, .observing: 1.10
@@ -38,14 +38,14 @@ enum WorkCase: String, CaseIterable, Sendable, ExpressibleByArgument {
         }
     }
 
-    /// Its frames are counted at the end only.
+    /// Whether frames are counted at the end only, so that no time is measured.
     var isUntimed: Bool { self == .passthrough || self == .observer || self == .observing }
-    /// Millions of instructions a frame need no long run.
+    /// Whether a frame takes millions of instructions, so that a short run is enough.
     var isHeavy: Bool { self == .convert || self == .mirror }
 }
 
 enum Side: String, CaseIterable, Sendable, ExpressibleByArgument {
-    /// GStreamer from C, nothing else.
+    /// C with GStreamer alone.
     case c
     /// MediaGraph.
     case swift
@@ -55,15 +55,15 @@ enum Side: String, CaseIterable, Sendable, ExpressibleByArgument {
 
 /// How much of each frame is read or edited.
 enum Touch: String, CaseIterable, Sendable, ExpressibleByArgument {
-    /// The first byte of each plane: what is left is the price of getting the frame.
+    /// The first byte of each plane: nearly all of the cost is the cost of getting the frame.
     case planes
     /// Every byte of luma.
     case luma
 }
 
 struct Work: Sendable {
-    /// 1280×720 I420 with timestamps of 30 frames/s from a stock element that fills in nothing: it costs little, and no
-    /// side can be better at it.
+    /// 1280×720 I420 at 30 frames/s. The source is a stock element that doesn't fill its buffers: it costs little, and
+    /// the same on both sides.
     static let format = "video/x-raw, format=I420, width=1280, height=720, framerate=30/1"
     static let frameSize = 1280 * 720 * 3 / 2
 
@@ -74,7 +74,7 @@ struct Work: Sendable {
         """
     }
 
-    /// The same at the clock's pace.
+    /// The same source in real time.
     static var liveSource: String {
         """
         fakesrc is-live=true sync=true sizetype=fixed sizemax=\(frameSize) filltype=nothing format=time \
@@ -82,7 +82,7 @@ struct Work: Sendable {
         """
     }
 
-    /// The same, but one frame in 100 s.
+    /// The same live source, with one frame in 100 s.
     static var idleSource: String {
         """
         fakesrc is-live=true sync=true sizetype=fixed sizemax=\(frameSize) filltype=nothing format=time \
@@ -110,7 +110,7 @@ struct Work: Sendable {
         case .swift: try await runSwift(probe)
         }
         guard probe.pointer.pointee.frames == UInt64(frames) else {
-            throw BenchError("\(probe.pointer.pointee.frames) frames came, not \(frames)")
+            throw BenchError("expected \(frames) frames, got \(probe.pointer.pointee.frames)")
         }
         return Measured(
             frames: frames, wall: Double(probe.pointer.pointee.wall) * 1e-9,
@@ -135,14 +135,15 @@ struct Work: Sendable {
     }
 }
 
-/// A finished run, from its first frame to its last.
+/// The times of a finished run, from its first frame to its last.
 struct Measured: Sendable {
     var frames: Int
-    /// Seconds.
+    /// Elapsed time in seconds.
     var wall: Double
+    /// Processor time in seconds.
     var cpu: Double
 
-    /// 0 for a case that isn't timed.
+    /// The rate of frames; 0 if the case isn't timed.
     var framesPerSecond: Double { wall > 0 ? Double(frames - 1) / wall : 0 }
     var cpuPerFrame: Double { cpu / Double(frames - 1) }
 }
@@ -152,9 +153,9 @@ struct BenchError: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// Where a run's frames are told.
+/// Counts the frames of a run, shared with C.
 ///
-/// `@unchecked Sendable`: one thread writes during a run, and it is read after the run has ended.
+/// `@unchecked Sendable`: one thread writes during a run, and others read after the run has ended.
 final class Probe: @unchecked Sendable {
     let pointer: UnsafeMutablePointer<PCProbe>
 

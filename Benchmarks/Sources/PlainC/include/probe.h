@@ -4,14 +4,14 @@
 #include <stdint.h>
 #include <time.h>
 
-// What both sides, C and Swift, tell about each frame: the same few instructions in either.
+// Records each frame, with the same few instructions on both sides, C and Swift.
 
-// The numbers of one finished run.
+// The numbers of one run.
 typedef struct {
     uint64_t expected;  // frames
     uint64_t frames;
-    uint64_t sum;            // of the bytes and times that were read, so that no compiler leaves them unread
-    uint64_t wall, cpu;      // nanoseconds from the first frame to the last
+    uint64_t sum;        // of the bytes and times that were read, so that no compiler removes the reads
+    uint64_t wall, cpu;  // nanoseconds from the first frame to the last
 } PCProbe;
 
 static inline uint64_t pc_now(clockid_t clock) {
@@ -22,7 +22,7 @@ static inline uint64_t pc_now(clockid_t clock) {
 
 static inline uint64_t pc_monotonic(void) { return pc_now(CLOCK_MONOTONIC); }
 
-// One frame more: what was read of it. Only the first and the last look at the clocks.
+// Records one frame with the sum of its reads. Only the first and the last frame read the clocks.
 static inline void pc_probe_note(PCProbe *probe, uint64_t read) {
     probe->sum += read;
     probe->frames += 1;
@@ -38,9 +38,9 @@ static inline void pc_probe_note(PCProbe *probe, uint64_t read) {
 // How late the frames of one live graph were delivered.
 typedef struct {
     int64_t *values;  // nanoseconds
-    uint64_t room;
+    uint64_t room;    // the capacity of values
     _Atomic uint64_t count;
-    _Atomic uint64_t base_time;  // 0: not recording (yet, or any more)
+    _Atomic uint64_t base_time;  // 0 while not recording
 } PCLateness;
 
 static inline void pc_lateness_record(PCLateness *lateness, uint64_t base_time) {
@@ -49,7 +49,7 @@ static inline void pc_lateness_record(PCLateness *lateness, uint64_t base_time) 
 
 static inline uint64_t pc_lateness_count(PCLateness *lateness) { return atomic_load(&lateness->count); }
 
-// A frame of this running time is being delivered now. The graphs' clock is the system's monotonic one.
+// Records that a frame of this running time is delivered now. The graphs use the system's monotonic clock.
 static inline void pc_lateness_note(PCLateness *lateness, uint64_t running_time) {
     uint64_t base = atomic_load_explicit(&lateness->base_time, memory_order_relaxed);
     uint64_t count = atomic_load_explicit(&lateness->count, memory_order_relaxed);

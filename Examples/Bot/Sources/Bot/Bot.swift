@@ -2,20 +2,22 @@ import Foundation
 import MediaGraph
 import Synchronization
 
-/// A user of a room that watches all others, and answers: each is a stripe of its picture, in the colour of theirs, and a voice
-/// of its chord, the higher the brighter they are.
+/// A user of a room that watches all other users. Its picture has a stripe in the average colour of each user's
+/// picture, and its sound is a chord with a tone for each user: the brighter the user's picture, the higher the tone.
 public final class Bot: SessionDelegate, RawDataDelegate, AsyncVideoSource, AsyncVirtualMic {
-    /// Somebody's picture on average.
+    /// The average colour of a user's picture.
     private struct Colour: Sendable {
         var (y, u, v) = (UInt8(16), UInt8(128), UInt8(128))
-        /// Two octaves from black to white.
+        /// The frequency in Hz, which spans two octaves from black to white.
         var pitch: Double { 220 * exp2(2 * (Double(y) - 16) / 219) }
     }
     private let seen = Mutex<[String: Colour]>([:])
 
+    /// Creates a bot; ``session(name:room:)`` makes its session.
     public init() {}
 
-    /// The bot as a user. The session holds it as its source; it doesn't hold the session.
+    /// Returns a session in which the bot is the user. The session retains the bot as its source; the bot doesn't
+    /// retain the session.
     public func session(name: String = "bot", room: String) throws(MediaGraphError) -> Session {
         var context = SessionContext(user: name, room: room)
         (context.externalVideoSource, context.virtualAudioMic) = (self, self)
@@ -24,19 +26,21 @@ public final class Bot: SessionDelegate, RawDataDelegate, AsyncVideoSource, Asyn
         return session
     }
 
-    /// It watches whoever comes,
+    /// Subscribes to the picture of each user who joins.
     public func session(_ session: Session, _ event: SessionEvent) {
         if case .userJoined(let user) = event { try? user.videoPipe.subscribe(self, resolution: .p90) }
     }
 
+    /// Stores the average colour of a user's frame.
     public func received(_ frame: borrowing VideoFrame, from pipe: PipeIdentity) throws {
         let (y, u, v) = (try frame.plane(.y).average, try frame.plane(.u).average, try frame.plane(.v).average)
         seen.withLock { $0[pipe.user ?? ""] = Colour(y: y, u: u, v: v) }
     }
 
+    /// Forgets a user's colour when the user's stream starts or ends.
     public func statusChanged(isOn: Bool, of pipe: PipeIdentity) { seen.withLock { $0[pipe.user ?? ""] = nil } }
 
-    /// shows what it has seen,
+    /// Sends the picture: 15 frames a second with a stripe for each user.
     public func run(sender: VideoSender) async throws {
         for number in 0... {
             let stripes = seen.withLock { $0.isEmpty ? [Colour()] : $0.sorted { $0.key < $1.key }.map(\.value) }
@@ -52,7 +56,7 @@ public final class Bot: SessionDelegate, RawDataDelegate, AsyncVideoSource, Asyn
         }
     }
 
-    /// and sings it: 10 ms at a time. The call suspends while the node has enough: no clock is needed.
+    /// Sends the sound in blocks of 10 ms. Sending suspends while the node has enough sound, so no clock is needed.
     public func run(sender: AudioSender) async throws {
         var phases: [String: Double] = [:]
         while true {
@@ -69,6 +73,7 @@ public final class Bot: SessionDelegate, RawDataDelegate, AsyncVideoSource, Asyn
 }
 
 extension VideoPlane {
+    /// The average of all samples.
     fileprivate var average: UInt8 {
         var sum = 0
         for y in 0..<height { for x in 0..<width { sum += Int(row(y)[x]) } }

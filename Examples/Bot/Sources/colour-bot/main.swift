@@ -4,7 +4,7 @@ import Foundation
 
 let room = CommandLine.arguments.dropFirst().first ?? "lobby"
 let session = try Bot().session(room: room)
-// Ctrl-C leaves the room, and says so to the others.
+// On Ctrl-C, leaves the room properly, so that other users are told.
 signal(SIGINT, SIG_IGN)
 let interrupt = DispatchSource.makeSignalSource(signal: SIGINT, queue: .main)
 interrupt.setEventHandler { Task { await session.leave() } }

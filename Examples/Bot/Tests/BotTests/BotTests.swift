@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct BotTests {
-    /// Sees and hears the bot: its frame's luma at the left and at the right, and how often its sound crosses zero.
+    /// Records the bot's picture and sound: the luma at the left and at the right, and the pitch, from zero crossings.
     private final class Witness: SessionDelegate, RawDataDelegate {
         private let state = Mutex<(left: UInt8, right: UInt8, pitch: Double)>((0, 0, 0))
         var current: (left: UInt8, right: UInt8, pitch: Double) { state.withLock { $0 } }
@@ -16,7 +16,7 @@ import Testing
             state.withLock { ($0.left, $0.right) = (left, right) }
         }
 
-        /// In blocks of a tenth of a second, so that 10 Hz are seen.
+        /// Samples are evaluated in blocks of a tenth of a second, for a resolution of 10 Hz.
         private let samples = Mutex<[Int16]>([])
         func session(_ session: Session, oneWayAudioReceived frame: borrowing AudioFrame, user: SessionUser) {
             let new = frame.samples
@@ -31,7 +31,7 @@ import Testing
             state.withLock { $0.pitch = Double(crossings) * 48000 / Double(block.count) }
         }
 
-        /// Whether it comes to see and hear this, before long.
+        /// Waits until the bot shows these values and has this pitch; returns false after some 10 s.
         func sees(_ left: UInt8, _ right: UInt8, hears pitch: Double? = nil) async throws -> Bool {
             for _ in 0..<2000 {
                 let now = current
@@ -49,7 +49,7 @@ import Testing
         return try Session(context)
     }
 
-    @Test("the bot shows and sings the brightness of whom it sees, of two beside each other, and is black without")
+    @Test("the bot shows a stripe and plays a tone for the brightness of each user's picture")
     func reacts() async throws {
         let room = "bot \(UUID().uuidString)"
         let bot = try Bot().session(room: room)

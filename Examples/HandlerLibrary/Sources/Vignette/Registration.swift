@@ -1,6 +1,6 @@
 import MediaGraph
 
-/// What the library exports: called once, by whoever loads it.
+/// Registers the library's handlers. Exported for the program or plugin that loads the library, which calls it once.
 @c(mediagraph_register_handlers)
 public func registerHandlers(_ registry: UnsafeRawPointer) -> Int32 {
     HandlerLibrary.register(in: registry) { library in

@@ -10,7 +10,7 @@ import Vignette
         do { try HandlerRegistry.shared.register(Vignette.self) } catch { Issue.record("\(error)") }
     }()
 
-    /// The brightness of a white picture in its corner and in its middle.
+    /// Returns the brightness of a white picture in its corner and in its middle.
     private func brightness(_ options: String) async throws -> (corner: UInt8, middle: UInt8) {
         let graph = try Graph(
             """
@@ -27,13 +27,13 @@ import Vignette
         return try #require(seen.withLock { $0 })
     }
 
-    @Test("corners turn dark and the middle stays")
+    @Test("corners turn dark and the middle keeps its brightness")
     func corners() async throws {
         #expect(try await brightness("strength=1") == (16, 235))
         #expect(try await brightness("strength=0.5") == (16 + 219 / 2, 235))
     }
 
-    @Test("colours turn grey with it: red keeps its hue in the middle and has none in a black corner")
+    @Test("red keeps its hue in the middle and has none in a black corner")
     func colors() async throws {
         let graph = try Graph(
             """
@@ -54,7 +54,7 @@ import Vignette
         #expect(try await brightness("strength=0") == (235, 235))
     }
 
-    @Test("a strength that can't be is refused", arguments: ["strength=2", "strength=much", "power=1"])
+    @Test("invalid options are refused", arguments: ["strength=2", "strength=much", "power=1"])
     func refused(options: String) async {
         await #expect(throws: GraphError.self) { try await brightness(options) }
     }

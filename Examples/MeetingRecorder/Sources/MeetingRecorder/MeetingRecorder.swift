@@ -1,20 +1,21 @@
 import MediaGraph
 
-/// A recording of a room: a picture and a sound of each user, as tracks of one Matroska file that are in step.
+/// A recording of a room: the picture and the sound of each user, in sync, as tracks of one Matroska file.
 ///
 /// ```
 /// call.video_bob ─▶ compositor ─▶ encoder ─┬─▶ file
 /// call.audio_bob ─▶ audiomixer ─▶ encoder ─┘
 /// ```
 public struct MeetingRecorder: Sendable {
-    /// Run it to record, and finish it to end: the file is complete then.
+    /// The recording's graph. Run it to record; the file is complete when `finish()` has returned.
     public let graph: Graph
 
-    /// Records `users`, whether they are there already, come later, or leave and come back. The others see a user `name`.
+    /// Makes a recording of `users`, who may join later, leave and return. Other users of the room see the recorder as
+    /// `name`.
     public init(
         room: String, users: [String], output: String, name: String = "recorder"
     ) throws(GraphError) {
-        // What comes from outside goes in as variables in quotes: it may hold spaces, quotes and exclamation marks.
+        // The arguments are variables in quotes, because they may contain spaces, quotes and exclamation marks.
         var variables = ["ROOM": room, "FILE": output, "USER": name]
         var text = """
             mediasession name=call room="${ROOM}" user="${USER}"
@@ -27,11 +28,14 @@ public struct MeetingRecorder: Sendable {
         graph = try Graph(text, variables: variables)
     }
 
-    /// A file's tracks wait for each other. So what fills a track is live by itself: black and silence, and the user where
-    /// there is one, 200 ms after the fact. A compositor shows a picture up to one of its frames early: here 17 ms at most.
+    /// Returns the part of the description for one user.
     ///
-    /// What a busy machine is too slow for is lost, to the users' pictures alone: before they are scaled, and before they are
-    /// encoded. So sound isn't held up, and the file is finished soon after it is asked to.
+    /// A file's tracks wait for each other, so each track has a live source of its own: black or silence, with the
+    /// user's picture or sound added 200 ms late. A compositor shows a picture up to one of its frames early: here at
+    /// most 17 ms.
+    ///
+    /// A machine that is too slow loses only pictures, before scaling and before encoding. Sound isn't delayed, and the
+    /// file is finished soon after Ctrl-C.
     private static func tracks(of pad: String, _ index: Int) -> String {
         """
 
@@ -48,7 +52,7 @@ public struct MeetingRecorder: Sendable {
         """
     }
 
-    /// As a tag's value is written.
+    /// Returns the text as the value of a tag, in quotes.
     private static func quoted(_ text: String) -> String {
         "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }

@@ -10,13 +10,13 @@ struct RecordMeeting: AsyncParsableCommand {
         commandName: "record-meeting",
         abstract: "Records picture and sound of a room's users in one file, until Ctrl-C.")
 
-    @Argument(help: "The room.")
+    @Argument(help: "The name of the room.")
     var room: String
 
-    @Argument(help: "Whom to record: there already, or later.")
+    @Argument(help: "The users to record. They may join later.")
     var users: [String]
 
-    @Option(name: .shortAndLong, help: "The Matroska file.", completion: .file())
+    @Option(name: .shortAndLong, help: "The Matroska file to write.", completion: .file())
     var output: String = "meeting.mkv"
 
     @Option(help: "The recorder's own name in the room.")
@@ -25,7 +25,7 @@ struct RecordMeeting: AsyncParsableCommand {
     func run() async throws {
         do {
             let graph = try MeetingRecorder(room: room, users: users, output: output, name: name).graph
-            // Ctrl-C ends the stream: what is under way is written, and the file gets its index.
+            // Ctrl-C ends the stream, so that buffered data is written and the file gets its index.
             signal(SIGINT, SIG_IGN)
             let interrupt = DispatchSource.makeSignalSource(signal: SIGINT)
             interrupt.setEventHandler { Task { await graph.finish() } }

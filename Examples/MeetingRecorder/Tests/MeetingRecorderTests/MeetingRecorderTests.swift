@@ -9,7 +9,8 @@ import Testing
 
     init() throws { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) }
 
-    /// A user whose picture flashes when it beeps: 0.48 s after each second, for a tenth of one; its size changes each second.
+    /// A user whose picture flashes and whose sound beeps 0.48 s after each second, for a tenth of a second. The
+    /// picture's size changes each second.
     private final class Film: AsyncVideoSource, AsyncVirtualMic {
         func run(sender: VideoSender) async throws {
             let rate = Fraction(25, 1)
@@ -28,7 +29,7 @@ import Testing
             }
         }
 
-        /// The node sets the pace: what is sent ahead makes up for a busy machine.
+        /// Sends sound as fast as the node accepts it. Sending ahead prevents gaps on a busy machine.
         func run(sender: AudioSender) async throws {
             for number in 0... {
                 let level: Int16 = (48..<58) ~= number % 100 ? 16000 : 0
@@ -45,13 +46,15 @@ import Testing
         return try Session(context)
     }
 
-    /// A track of each kind, as it plays.
+    /// Records the flashes and beeps of one user's picture and sound while the file plays.
     private final class Track: Sendable {
         struct Seen: Sendable {
+            /// Running times in seconds.
             var flashes: [Double] = []
             var beeps: [Double] = []
             var frames: [Double] = []
             var isBright = false
+            /// Samples since the last loud one.
             var quiet = 48000
         }
         let seen = Mutex(Seen())
@@ -100,13 +103,11 @@ import Testing
         return tracks.map { $0.seen.withLock { $0 } }
     }
 
-    @Test(
-        "users who are there, come late, leave early and change size are each recorded in step, in tracks of one length"
-    )
+    @Test("each user is recorded in sync, in tracks of the same length, despite joining late or leaving early")
     func inStep() async throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let (room, path) = ("recording \(UUID().uuidString)", folder + "meeting.mkv")
-        // Names that have to be quoted somewhere; and one who never comes.
+        // Names that need quoting or escaping, and a user who never joins.
         let users = ["alice", "bob \"b.\" \\", "nobody"]
         let recording = try MeetingRecorder(room: room, users: users, output: path).graph
         try await recording.start()
@@ -118,21 +119,22 @@ import Testing
         await bob.leave()
         try await Task.sleep(for: .seconds(1))
         guard case .endOfStream = await recording.finish() else {
-            Issue.record("the file isn't finished")
+            Issue.record("the stream didn't end, so the file isn't finished")
             return
         }
         await alice.leave()
 
         let seen = try await play(path, tracks: 3)
         for user in seen.prefix(2) {
-            // The last frames of one track may be missing where the other goes on.
+            // One track may lack its last frames.
             #expect(abs(user.flashes.count - user.beeps.count) < 2)
             let differences = zip(user.beeps, user.flashes).map { $0 - $1 }
             #expect(differences.allSatisfy { abs($0) < 0.020 }, "\(differences)")
         }
         #expect(seen[0].flashes.count >= 4 && (2...3).contains(seen[1].flashes.count))
         #expect(seen[2].flashes.isEmpty && seen[2].beeps.isEmpty)
-        // Black before, black after, and time goes on.
+        // The second user's track is black before the user joins and after the user leaves, and its timestamps
+        // continue.
         let ends = seen.map { $0.frames.last ?? 0 }
         #expect(seen[1].flashes[0] - seen[0].flashes[0] > 1.2 && ends[1] - seen[1].flashes.last! > 0.9)
         for (user, end) in zip(seen, ends) {
@@ -141,7 +143,7 @@ import Testing
         }
     }
 
-    @Test("a file that can't be written is an error, and so is a name that the room has already")
+    @Test("a file that can't be written is an error, and so is a name that is taken in the room")
     func errors() async throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let room = "recording \(UUID().uuidString)"

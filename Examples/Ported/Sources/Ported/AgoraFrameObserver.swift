@@ -1,13 +1,13 @@
 import MediaGraph
 
-// Agora, AgoraVideoDataFrameProtocol: an observer with all that it requires.
+// Agora, AgoraVideoDataFrameProtocol: an observer with all required methods.
 //
-// What the original gets wrong: YES and NO are both documented as "if the video frame processing fails", so nobody knows
-// which of them keeps a frame; a frame in RGBA can't be written back; frames before the encoder are said to have had no
-// pre-processing, a sentence that belongs to the captured ones; the format, rotation and mirror are asked for at each frame;
-// onRenderVideoFrame and onRenderVideoFrameEx are both required, though only one is ever called. Here a verdict is `.pass` or
-// `.drop`; what is written goes on in any format; the preference is asked for once, and again when the observer says so;
-// and a place that isn't observed has no element.
+// Faults of the original: YES and NO are both documented as "if the video frame processing fails", so it is unclear
+// which of them keeps a frame. A frame in RGBA can't be written back. Frames before the encoder are documented as not
+// pre-processed, which is true of captured frames only. The format, rotation and mirror are queried for each frame.
+// onRenderVideoFrame and onRenderVideoFrameEx are both required, although only one of them is ever called. Here a
+// verdict is `.pass` or `.drop`; edits are passed on in every format; the preference is queried once, and again when
+// the observer says that it has changed; and a position that isn't observed has no element.
 
 private struct MyVideoFrameObserver: FrameEditor {
     /// getObservedFramePosition
@@ -35,7 +35,7 @@ private struct MyVideoFrameObserver: FrameEditor {
         }
     }
 
-    /// Not pre-processed yet. What is written here goes on: a light grey corner.
+    /// Draws a light grey corner into a frame that hasn't been pre-processed yet. The edit is passed on.
     private func captureVideoFrame(_ videoFrame: inout VideoFrame) throws -> Verdict {
         lines.add("captured: \(try describe(videoFrame))")
         var pixels = try videoFrame.mutablePlane(.packed)
@@ -46,13 +46,13 @@ private struct MyVideoFrameObserver: FrameEditor {
         return .pass
     }
 
-    /// Pre-processed, as it will be sent.
+    /// Called with the pre-processed frame that will be sent.
     private func preEncodeVideoFrame(_ videoFrame: inout VideoFrame) throws -> Verdict {
         lines.add("sent: \(try describe(videoFrame))")
         return .pass
     }
 
-    /// Every second frame of the remote user isn't shown.
+    /// Drops every second frame of the remote user.
     private mutating func renderVideoFrame(_ videoFrame: inout VideoFrame, forUid uid: UInt32) throws -> Verdict {
         lines.add("received: user \(uid), \(try describe(videoFrame))")
         rendered += 1
@@ -68,15 +68,15 @@ extension Sample {
     static let agoraFrameObserver = Sample(
         name: "agora-frame-observer", summary: "AgoraVideoDataFrameProtocol at its three positions, editing RGBA"
     ) { frames in
-        func place(_ position: FramePosition) -> String {
+        func observer(_ position: FramePosition) -> String {
             guard MyVideoFrameObserver.observedFramePositions.contains(position) else { return "" }
             return "frameobserver name=\(position.nick) position=\(position.nick) mode=read-write !"
         }
         let graph = try Graph(
             """
-            videosource name=camera pace=fast ! \(place(.postCapture)) preprocessor handler=invert !
-            \(place(.preEncoder)) rawdatapipe name=encoder
-            videosource name=user pace=fast ! \(place(.preRenderer)) rawdatapipe name=renderer
+            videosource name=camera pace=fast ! \(observer(.postCapture)) preprocessor handler=invert !
+            \(observer(.preEncoder)) rawdatapipe name=encoder
+            videosource name=user pace=fast ! \(observer(.preRenderer)) rawdatapipe name=renderer
             """)
         for source in ["camera", "user"] { try graph.videoSource(source).attach(Camera(frames: frames)) }
         let lines = Lines()

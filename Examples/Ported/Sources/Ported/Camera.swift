@@ -1,6 +1,6 @@
 import MediaGraph
 
-/// What the documents' `captureNextFrame()` stands for: here a moving gradient.
+/// A frame in place of the documents' `captureNextFrame()`: a moving gradient.
 struct CapturedFrame: Sendable {
     let buffer: [UInt8]
     let width = 320
@@ -15,12 +15,13 @@ struct CapturedFrame: Sendable {
     }
 }
 
-/// Stands in for the SDK's own camera, or for a remote user: `count` frames, each turned a quarter further than the last.
+/// A source in place of the SDK's own camera or of a remote user. It sends `count` frames, each rotated 90° further
+/// than the last.
 final class Camera: AsyncVideoSource {
     private let count: Int
     private let format: FrameFormat
 
-    /// `format` is I420 or NV12: a gradient without colour is the same bytes in both.
+    /// `format` is I420 or NV12: a gradient without colour has the same bytes in both.
     init(frames count: Int, format: FrameFormat = .i420) {
         self.count = count
         self.format = format

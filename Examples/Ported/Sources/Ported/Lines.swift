@@ -1,7 +1,7 @@
 import MediaGraph
 import Synchronization
 
-/// What a sample's calls, on whatever threads, were told.
+/// The lines that a sample's callbacks add, from any thread.
 final class Lines: Sendable {
     private let lines = Mutex<[String]>([])
 
@@ -9,7 +9,8 @@ final class Lines: Sendable {
 
     var all: [String] { lines.withLock { $0 } }
 
-    /// Those about one node: nodes of several streams are called at the same time.
+    /// Returns the lines about one node. Nodes of several streams are called at the same time, so their lines are
+    /// interleaved.
     func about(_ node: String) -> [String] { all.filter { $0.hasPrefix("\(node): ") } }
 }
 
@@ -17,7 +18,7 @@ extension VideoFrame {
     var sizeAndFormat: String { "\(width)×\(height) \(format.gstreamerName)" }
 }
 
-/// Runs a source until `count` of its frames have come out of a pipe.
+/// Runs a source until a pipe has delivered `count` of its frames, and returns a line for each.
 func receive(_ count: Int, from source: some VideoSource) async throws -> [String] {
     let graph = try Graph("videosource name=source ! rawdatapipe name=pipe")
     try graph.videoSource("source").attach(source)

@@ -1,10 +1,10 @@
 import MediaGraph
 
-/// A sample: a graph with a place for code, and that code.
+/// A sample: a graph, and the code that runs in its nodes.
 package struct Sample: Sendable {
     package let name: String
     let summary: String
-    /// Runs it for `frames` frames of each stream, and gives what its code was told, a line a call.
+    /// Runs the sample for `frames` frames of each stream, and returns a line for each call that its code received.
     package let run: @Sendable (_ frames: Int) async throws -> [String]
 
     package static let all = [

@@ -1,20 +1,22 @@
 import MediaGraph
 
-// ZEGO Express, "Custom Video Rendering": enableCustomVideoRender, setCustomVideoRenderHandler and the handler's callbacks.
+// ZEGO Express, "Custom Video Rendering": enableCustomVideoRender, setCustomVideoRenderHandler and the handler's
+// callbacks.
 //
-// What the original gets wrong: the example's two onCapturedVideoFrame… methods have no `channel:`, so they aren't the
-// protocol's, and since the protocol's are all optional nothing says so: no captured frame ever comes. It implements the
-// raw callbacks too, for a configuration that only ever calls those for CVPixelBuffer. A buffer type that isn't supported
-// gives no callback and no error. Here a method that isn't the protocol's is none that anybody calls, and a pipe whose
-// delegate lacks the one for its `buffer-type` ends the graph with an error that says which; each pipe has a configuration
-// of its own.
+// Faults of the original: the example's two onCapturedVideoFrame… methods lack the parameter `channel:`, so they don't
+// implement the protocol. As all methods of the protocol are optional, the compiler doesn't complain, and no captured
+// frame ever arrives. The example also implements the raw callbacks, although its configuration only ever calls those
+// for CVPixelBuffer. An unsupported buffer type causes neither a callback nor an error. Here, if a pipe's delegate
+// lacks the method for the pipe's `buffer-type`, the graph ends with an error that names the method. Each pipe has its
+// own configuration.
 
 private final class ViewController: RawDataDelegate {
     private let lines: Lines
 
     init(_ lines: Lines) { self.lines = lines }
 
-    /// onCapturedVideoFrameRawData and onRemoteVideoFrameRawData: the pipe says which (and the frame its `streamID`).
+    /// onCapturedVideoFrameRawData and onRemoteVideoFrameRawData. The pipe tells them apart, and the frame has its
+    /// `streamID`.
     func received(_ frame: borrowing VideoFrame, from pipe: PipeIdentity) throws {
         let data = try frame.plane(.packed)
         lines.add(
@@ -40,7 +42,8 @@ extension Sample {
         name: "zego-custom-render",
         summary: "ZegoCustomVideoRenderHandler of a preview (raw data) and a played stream (pixel buffers)"
     ) { frames in
-        // `format=rgb` is frameFormatSeries, `engine-render` enableEngineRender, and `view` and `screen` what the SDK renders to.
+        // `format=rgb` is frameFormatSeries, `engine-render` is enableEngineRender, and `view` and `screen` are the
+        // SDK's canvases.
         let graph = try Graph(
             """
             videosource name=camera pace=fast ! rawdatapipe name=preview format=rgb engine-render=true !

@@ -3,16 +3,16 @@ import MediaGraph
 // Zoom Video SDK, "Remove backgrounds with an alpha channel": turning it on, its callback, and alphaBuffer (Swift and
 // Objective-C).
 //
-// What the original gets wrong: it asks whether the device can, and afterwards whether it is on, and throws both answers away.
-// Here enabling throws where it can't be, and says why; the alpha plane is a plane with a size, not an address and a length.
-// While it is off there is no plane, rather than one of length 0.
+// Faults of the original: it asks whether the device supports alpha, and later whether alpha is on, and ignores both
+// answers. Here enabling throws an error with the reason if it isn't possible. The alpha plane is a plane with a size,
+// not an address and a length. While alpha is off, there is no plane, rather than a plane of length 0.
 
 private final class MyRawDataPipeDelegate: RawDataDelegate {
     private let videoHelper: AlphaChannelNode
     private let firstWithAlpha: Int
     private let lines: Lines
 
-    /// Turns the alpha channel on from a frame on.
+    /// Creates a delegate that turns the alpha channel on so that frame `firstWithAlpha` is the first with alpha.
     init(_ videoHelper: AlphaChannelNode, from firstWithAlpha: Int, _ lines: Lines) {
         self.videoHelper = videoHelper
         self.firstWithAlpha = firstWithAlpha
@@ -36,7 +36,7 @@ private final class MyRawDataPipeDelegate: RawDataDelegate {
 
 extension Sample {
     static let zoomAlphaChannel = Sample(
-        name: "zoom-alpha-channel", summary: "alpha channel mode, turned on halfway, on a screen that is all green"
+        name: "zoom-alpha-channel", summary: "alpha channel mode, turned on halfway, with a green screen"
     ) { frames in
         let graph = try Graph(
             """

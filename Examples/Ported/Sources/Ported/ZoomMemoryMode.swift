@@ -3,14 +3,15 @@ import MediaGraph
 // Zoom Video SDK, "Raw data": the memory modes in ZoomVideoSDKInitParams (videoRawdataMemoryMode and
 // shareRawdataMemoryMode; audio has no pipe).
 //
-// What the original gets wrong: the mode is chosen once, before anybody knows who will receive what, and nothing in a callback
-// tells which it is: a pointer that is kept in stack mode is read after its memory is gone, and a frame that isn't released in
-// heap mode stays for ever. Here each pipe has its own `memory-mode`; a borrowed frame that is kept doesn't compile, an owned
-// one is released by Swift; and a receiver that contradicts the mode is refused when it is attached.
+// Faults of the original: the mode is chosen once, before the receivers are known, and a callback can't tell which mode
+// is set. A pointer that is kept in stack mode is read after its memory has been freed, and a frame that isn't released
+// in heap mode leaks. Here each pipe has its own `memory-mode`. Code that keeps a borrowed frame doesn't compile, and
+// Swift releases owned frames. A receiver that contradicts the mode is refused when it is attached.
 
 extension Sample {
     static let zoomMemoryMode = Sample(
-        name: "zoom-memory-mode", summary: "heap-based memory for video and share, read after the graph has gone"
+        name: "zoom-memory-mode",
+        summary: "heap-based memory for video and share, read after the graph has been released"
     ) { frames in
         let lines = Lines()
         var kept: [(pipe: String, frames: [OwnedVideoFrame])] = []
@@ -22,7 +23,7 @@ extension Sample {
                 """)
             try graph.videoSource("user").attach(Camera(frames: frames))
             try graph.videoSource("screen").attach(Camera(frames: frames))
-            // A closure that borrows its frames is for memory-mode=stack.
+            // A closure that borrows its frames needs memory-mode=stack, so this one is refused.
             do { try graph.rawDataPipe("video").receive { _ in } } catch { lines.add("refused: \(error)") }
             let video = try graph.rawDataPipe("video").frames
             let share = try graph.rawDataPipe("share").frames
@@ -32,7 +33,7 @@ extension Sample {
             kept = try await [("video", videoFrames), ("share", shareFrames)]
             await graph.stop()
         }
-        // Owned frames stay as they are for as long as somebody holds them, whatever became of their pipe.
+        // Owned frames stay valid and unchanged after their pipe has been released.
         for (pipe, frames) in kept {
             for frame in frames { lines.add("\(pipe): first luma \(try frame.packedBytes()[0])") }
         }

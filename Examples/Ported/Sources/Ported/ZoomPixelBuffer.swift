@@ -1,17 +1,18 @@
 import MediaGraph
 
-// Zoom Video SDK, "Receive raw video data": onPixelBuffer of the ZoomVideoSDKRawDataPipeDelegate (Swift and Objective-C).
+// Zoom Video SDK, "Receive raw video data": onPixelBuffer of the ZoomVideoSDKRawDataPipeDelegate (Swift and
+// Objective-C).
 //
-// What the original gets wrong: it stands beside onRawDataFrameReceived in the same delegate, which the documents themselves
-// advise against, since every frame is then made twice; the Swift form unwraps the buffer unasked (`CVPixelBuffer!`). Here a
-// pipe has one `buffer-type`, and a frame is always there.
+// Faults of the original: the same delegate implements onRawDataFrameReceived too. The documents themselves advise
+// against this, because every frame is then made twice. In Swift, the buffer is an implicitly unwrapped optional
+// (`CVPixelBuffer!`). Here a pipe has one `buffer-type`, and the frame isn't optional.
 
 private final class MyPixelBufferDelegate: RawDataDelegate {
     private let lines: Lines
 
     init(_ lines: Lines) { self.lines = lines }
 
-    // Used to receive video's NV12 data, in the memory that it came in.
+    // Used to receive video's NV12 data, in its original memory.
     func received(_ pixelBuffer: borrowing NativeVideoFrame, from pipe: PipeIdentity) throws {
         guard let info = VideoInfo(pixelBuffer.caps) else {
             throw MediaGraphError.unsupported(.init(pipe.name, expected: "raw video", actual: "\(pixelBuffer.caps)"))
@@ -31,13 +32,13 @@ private final class MyPixelBufferDelegate: RawDataDelegate {
 
 extension Sample {
     static let zoomPixelBuffer = Sample(
-        name: "zoom-pixel-buffer", summary: "ZoomVideoSDKRawDataPipeDelegate that takes buffers as they come"
+        name: "zoom-pixel-buffer", summary: "ZoomVideoSDKRawDataPipeDelegate that gets buffers in their original memory"
     ) { frames in
         let graph = try Graph("videosource name=user pace=fast ! rawdatapipe name=video buffer-type=native")
         try graph.videoSource("user").attach(Camera(frames: frames, format: FrameFormat(.nv12)))
         let lines = Lines()
         let delegate = MyPixelBufferDelegate(lines)
-        // Such a pipe gives buffers in their own size: another resolution is refused.
+        // A pipe with buffer-type=native delivers buffers in their own size, and refuses any other resolution.
         try graph.rawDataPipe("video").subscribe(delegate, resolution: .native)
         try await graph.run()
         // The pipe holds its delegates weakly.

@@ -1,10 +1,12 @@
 import MediaGraph
 
-// Zoom Video SDK, "Pre-process raw video data", MyPreProcessor (Swift and Objective-C), and onPreProcessRawData of "Raw data".
+// Zoom Video SDK, "Pre-process raw video data", MyPreProcessor (Swift and Objective-C), and onPreProcessRawData of "Raw
+// data".
 //
-// What the original gets wrong: the call returns nothing and can't throw, so a frame can be neither dropped nor said to have
-// failed; nothing tells its format, how far its planes' rows lie apart, or how long it may be touched. Here a frame has a
-// verdict, the formats that come are declared, each plane knows its rows, and the compiler keeps the frame inside the call.
+// Faults of the original: the method returns nothing and can't throw, so it can neither drop a frame nor report a
+// failure. The frame's format, its planes' strides, and the time for which it is valid are unknown. Here the method
+// returns a verdict, declares its formats, and gets planes with their rows, and the compiler ensures that the frame
+// isn't used after the call.
 
 private struct MyPreProcessor: VideoProcessor {
     static let formats: [VideoFormat] = [.i420]
@@ -26,13 +28,13 @@ extension Sample {
     ) { frames in
         let graph = try Graph("videosource name=camera pace=fast ! preprocessor name=filter ! rawdatapipe name=sent")
         try graph.videoSource("camera").attach(Camera(frames: frames))
-        // Assign the pre-processor; the node holds it, and takes another at any time.
+        // Assign the pre-processor. The node retains it, and accepts another one at any time.
         let preProcessor = MyPreProcessor()
         try graph.preprocessor("filter").attach(preProcessor)
         let lines = Lines()
         try graph.rawDataPipe("sent").receive { frame in
             let row = try frame.plane(.y).row(0)
-            lines.add("\(frame.sizeAndFormat), watermark \(row[0]), beside it \(row[16])")
+            lines.add("\(frame.sizeAndFormat), watermark \(row[0]), next to it \(row[16])")
         }
         try await graph.run()
         return lines.all

@@ -2,13 +2,14 @@ import Dispatch
 import MediaGraph
 
 // Zoom Video SDK, "Receive raw video data": the ZoomVideoSDKRawDataPipeDelegate, subscribing it, reading a frame, and
-// retaining one past the callback (Swift and Objective-C). onPixelBuffer has a sample of its own, as the documents advise.
+// retaining one past the callback (Swift and Objective-C). onPixelBuffer has a sample of its own, as the documents
+// advise.
 //
-// What the original gets wrong: every frame is retained for a queue that has no bound, so slow work keeps ever more of the
-// SDK's buffers until canAddRef says no, and then frames are lost without a word; in Objective-C an exception in
-// processFrame: orphans a reference; between canAddRef and addRef another thread may take the last buffer; unsubscribing
-// leaves work on the queue behind. Here two frames may wait, and then the pipe's `backpressure` decides; retaining is one call
-// that succeeds or throws; releasing is Swift's; the end waits for the work.
+// Faults of the original: every frame is retained for an unbounded queue, so slow work keeps more and more of the SDK's
+// buffers until canAddRef returns NO, and then frames are lost silently. In Objective-C, an exception in processFrame:
+// leaks a reference. Between canAddRef and addRef, another thread may take the last buffer. Unsubscribing leaves work
+// on the queue. Here two frames may wait, and then the pipe's `backpressure` decides; retaining is one call that
+// succeeds or throws; Swift releases frames; and the end waits for the queued work.
 
 private final class MyRawDataPipeDelegate: RawDataDelegate {
     private let lines: Lines
@@ -23,12 +24,12 @@ private final class MyRawDataPipeDelegate: RawDataDelegate {
         let kept: OwnedVideoFrame
         do { kept = try rawData.retain() } catch {
             room.signal()
-            lines.add("a frame can't be kept: \(error)")
+            lines.add("can't keep a frame: \(error)")
             return
         }
         backgroundQueue.async { [self] in
             defer { room.signal() }
-            do { try processFrame(kept) } catch { lines.add("a frame can't be read: \(error)") }
+            do { try processFrame(kept) } catch { lines.add("can't read a frame: \(error)") }
         }
     }
 
@@ -62,7 +63,7 @@ private final class MyRawDataPipeDelegate: RawDataDelegate {
         }
     }
 
-    /// When it returns all frames that were retained have been let go.
+    /// Waits until all retained frames have been released.
     func finish() async {
         await withCheckedContinuation { continuation in backgroundQueue.async { continuation.resume() } }
     }
@@ -71,18 +72,18 @@ private final class MyRawDataPipeDelegate: RawDataDelegate {
 extension Sample {
     static let zoomRawDataPipe = Sample(
         name: "zoom-raw-data-pipe",
-        summary: "ZoomVideoSDKRawDataPipeDelegate that retains frames for a queue of its own"
+        summary: "ZoomVideoSDKRawDataPipeDelegate that retains frames for its own queue"
     ) { frames in
         let graph = try Graph("videosource name=user pace=fast ! rawdatapipe name=video")
         try graph.videoSource("user").attach(Camera(frames: frames))
         let pipe = try graph.rawDataPipe("video")
         let lines = Lines()
         let delegate = MyRawDataPipeDelegate(lines)
-        // Throws when the subscription is rejected; auto isn't a resolution.
+        // Throws if the subscription is refused. The SDK's resolution "auto" doesn't exist here.
         try pipe.subscribe(delegate, resolution: .p720)
         try await graph.start()
         _ = try await graph.waitUntilEnd()
-        // When it returns no call is in flight.
+        // When this call returns, no callback is running.
         try pipe.unsubscribe(delegate)
         await delegate.finish()
         await graph.stop()

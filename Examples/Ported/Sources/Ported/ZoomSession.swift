@@ -1,14 +1,14 @@
 import Foundation
 import MediaGraph
 
-// Zoom Video SDK, "Raw data", "Send raw data" and "Receive raw data" as one program: the session context with its sources,
-// virtual microphone and virtual speaker, joining, the ZoomVideoSDKDelegate, subscribing to each user's pipes, the audio helper,
-// a share, and leaving.
+// Zoom Video SDK, "Raw data", "Send raw data" and "Receive raw data" as one program: the session context with its
+// sources, virtual microphone and virtual speaker, joining, the ZoomVideoSDKDelegate, subscribing to each user's pipes,
+// the audio helper, a share, and leaving.
 //
-// What the originals get wrong: they subscribe to getMySelf() alone, once, and say nothing of those who come later; no sample
-// calls the audio helper, without which no audio callback ever comes; the memory modes are set on parameters that nobody takes;
-// and nothing says on which thread a delegate is told. Here users are told of one by one, those who were there first too; what
-// can't be had throws; events come in order, on one queue.
+// Faults of the originals: they subscribe to getMySelf() only, once, and don't cover users who join later. No sample
+// calls the audio helper, without which no audio callback is ever called. The memory modes are set on parameters that
+// no call uses. The thread of the delegate's callbacks isn't documented. Here there is an event for each user,
+// including users who joined earlier; calls that fail throw; and events arrive in order, on one queue.
 
 private final class MySessionDelegate: SessionDelegate, RawDataDelegate {
     private let lines: Lines
@@ -21,7 +21,7 @@ private final class MySessionDelegate: SessionDelegate, RawDataDelegate {
             switch event {
             case .joined:
                 lines.add("session: joined")
-                // From now on there are audio callbacks.
+                // Audio callbacks begin now.
                 try session.audioHelper.subscribe()
             case .userJoined(let user):
                 lines.add("session: \(user.name) joined")
@@ -29,7 +29,8 @@ private final class MySessionDelegate: SessionDelegate, RawDataDelegate {
             case .streamChanged(let user, .share, isOn: true):
                 lines.add("session: \(user.name) shares")
                 try user.sharePipe.subscribe(self, resolution: .p720)
-            case .streamChanged(let user, .share, isOn: false): lines.add("session: \(user.name) has shared")
+            case .streamChanged(let user, .share, isOn: false):
+                lines.add("session: \(user.name) has stopped sharing")
             case .userLeft(let user): lines.add("session: \(user.name) left")
             case .left: lines.add("session: left")
             case .streamChanged, .alphaChannel, .warning: break
@@ -42,7 +43,7 @@ private final class MySessionDelegate: SessionDelegate, RawDataDelegate {
         lines.add("\(pipe.kind) of \(pipe.user ?? "?"): \(rawData.sizeAndFormat)")
     }
 
-    // onRawDataStatusChanged: when the user has left too, and nothing need be unsubscribed for that.
+    // onRawDataStatusChanged. Also called when the user has left; unsubscribing isn't needed then.
     func statusChanged(isOn: Bool, of pipe: PipeIdentity) {
         lines.add("\(pipe.kind) of \(pipe.user ?? "?"): \(isOn ? "on" : "off")")
     }
@@ -65,13 +66,13 @@ extension Sample {
     ) { frames in
         let room = "session sample \(UUID().uuidString)"
 
-        // All that is sent is set before joining; the session holds it.
+        // All sources are set before joining. The session retains them.
         var sessionContext = SessionContext(user: "alice", room: room)
         sessionContext.externalVideoSource = MyVideoSource()
         sessionContext.virtualAudioMic = MyVirtualMic()
         let alice = try Session(sessionContext)
 
-        // Another user, who receives.
+        // Another user, who receives the streams.
         let (lines, played) = (Lines(), Lines())
         var otherContext = SessionContext(user: "bob", room: room)
         otherContext.virtualAudioSpeaker = VirtualSpeakerExample(lines: played)
@@ -95,7 +96,7 @@ extension Sample {
         try await alice.shareHelper.startSharing(MyShareSource())
         try await wait(for: frames, "share of alice: 3")
         await alice.shareHelper.stopSharing()
-        for stream in ["share of alice: off", "session: alice has shared"] { try await wait(stream) }
+        for stream in ["share of alice: off", "session: alice has stopped sharing"] { try await wait(stream) }
         await alice.leave()
         for stream in ["video of alice: off", "session: alice left"] { try await wait(stream) }
         await bob.leave()

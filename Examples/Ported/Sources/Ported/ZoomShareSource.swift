@@ -3,10 +3,10 @@ import Synchronization
 
 // Zoom Video SDK, "Send raw share data", MyShareSource.swift.
 //
-// What the original gets wrong: `sender` is read by the task and written by the SDK's thread without a lock; nobody looks at
-// what became of a frame; the sender is optional, so a share without one would pump into nothing; and whether the share could
-// be started is thrown away with the result. Here the task has the sender it was started with, a refusal ends the pump, and
-// `startSharing` throws.
+// Faults of the original: the task reads `sender` and the SDK's thread writes it, without a lock. The result of sending
+// a frame is ignored. The sender is optional, so frames of a share without a sender would be lost silently. The result
+// of starting the share is ignored too. Here the task uses the sender that it was started with, an error ends the task,
+// and `startSharing` throws.
 
 final class MyShareSource: ShareSource {
     private let pumpTask = Mutex<Task<Void, Never>?>(nil)
@@ -32,7 +32,7 @@ final class MyShareSource: ShareSource {
     func shareSendStopped() { pumpTask.withLock { $0.take()?.cancel() } }
 }
 
-/// A window that its user makes larger with every frame, in its number's grey.
+/// A frame of a window that grows with each frame. Its grey level is the frame's number.
 private struct ShareFrame {
     let buffer: [UInt8]
     let width: Int

@@ -3,9 +3,10 @@ import Synchronization
 
 // Zoom Video SDK, "Send raw video data", MyVideoSource.swift.
 //
-// What the original gets wrong: `sender` is read by the task and written by the SDK's thread without a lock; nobody looks at
-// what became of a frame; 33 ms of sleep and the time that a frame takes make less than 30 frames/s, unevenly stamped.
-// Here a lock holds both; a refusal ends the pump; the declared rate makes even timestamps of uneven arrivals.
+// Faults of the original: the task reads `sender` and the SDK's thread writes it, without a lock. The result of sending
+// a frame is ignored. Sleeping 33 ms in addition to the time that a frame takes gives less than 30 frames/s, with
+// uneven timestamps. Here a lock guards the sender and the task; an error ends the task; and the node computes even
+// timestamps from the declared rate.
 
 final class MyVideoSource: VideoSource {
     private struct State {
@@ -52,6 +53,6 @@ final class MyVideoSource: VideoSource {
 
 extension Sample {
     static let zoomSourceTask = Sample(
-        name: "zoom-source-task", summary: "ZoomVideoSDKVideoSource with a pump that is a Task"
+        name: "zoom-source-task", summary: "ZoomVideoSDKVideoSource that sends from a task"
     ) { frames in try await receive(frames, from: MyVideoSource()) }
 }

@@ -4,8 +4,8 @@ import Synchronization
 
 // Zoom Video SDK, "Send raw video data", MyVideoSource.m.
 //
-// What the original gets wrong: `running` is a plain BOOL for two threads, and a stop followed by a start at once leaves two
-// pumps running; onStopSend doesn't wait, so a frame may be sent after it. Here each pump has its own flag, and stopSend
+// Faults of the original: two threads use `running`, a plain BOOL, and a start right after a stop leaves two threads
+// sending. onStopSend doesn't wait, so a frame may be sent after it. Here each thread has its own flag, and stopSend
 // waits for the thread.
 
 private final class MyThreadedVideoSource: VideoSource {
@@ -63,6 +63,6 @@ private final class MyThreadedVideoSource: VideoSource {
 
 extension Sample {
     static let zoomSourceThread = Sample(
-        name: "zoom-source-thread", summary: "ZoomVideoSDKVideoSource with a pump that is a thread"
+        name: "zoom-source-thread", summary: "ZoomVideoSDKVideoSource that sends from a thread"
     ) { frames in try await receive(frames, from: MyThreadedVideoSource()) }
 }

@@ -3,9 +3,9 @@ import Synchronization
 
 // Zoom Video SDK, "Send raw audio data", MyVirtualMic.swift.
 //
-// What the original gets wrong: `sender` is read by the task and written by the SDK's thread without a lock; nobody looks at
-// what became of a chunk; and the pump never sleeps, so how fast it sends is left to chance. Here a lock holds both, a refusal
-// ends the pump, and `send` suspends until there is room: the node sets the pace.
+// Faults of the original: the task reads `sender` and the SDK's thread writes it, without a lock. The result of sending
+// a chunk is ignored. The task never sleeps, so its rate is undefined. Here a lock guards the sender and the task; an
+// error ends the task; and `send` suspends until the node has room, so the node sets the pace.
 
 final class MyVirtualMic: VirtualMic {
     private struct State {
@@ -41,7 +41,7 @@ final class MyVirtualMic: VirtualMic {
     func micUninitialize() { state.withLock { $0.sender = nil } }
 }
 
-/// 20 ms of sound, each sample the chunk's number.
+/// 20 ms of sound, in which each sample is the chunk's number.
 private struct AudioChunk {
     let sampleRate = 16000
     let buffer: [UInt8]
@@ -54,10 +54,10 @@ private struct AudioChunk {
 
 extension Sample {
     static let zoomVirtualMic = Sample(
-        name: "zoom-virtual-mic", summary: "ZoomVideoSDKVirtualAudioMic with a pump that is a Task"
+        name: "zoom-virtual-mic", summary: "ZoomVideoSDKVirtualAudioMic that sends from a task"
     ) { frames in
         let lines = Lines()
-        // Two nodes: the first sends; what comes out of it is the second's device, whose processor looks at it.
+        // The first node sends; the second takes that sound as its device's, and its processor reads it.
         let graph = try Graph("virtualmic name=mic ! virtualmic name=ear ! fakesink")
         try graph.virtualMic("mic").attach(MyVirtualMic())
         try graph.virtualMic("ear").process { block in

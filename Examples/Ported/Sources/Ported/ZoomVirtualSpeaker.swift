@@ -2,9 +2,10 @@ import MediaGraph
 
 // Zoom Video SDK, "Receive raw audio for virtual speaker": VirtualSpeakerExample (Swift and Objective-C).
 //
-// What the original leaves open: on which thread the three calls come, whether two may come at once, and what happens when
-// one takes long ("Play the raw audio here"). Here they come one at a time, a value type with `mutating` calls needs no lock,
-// and a live stream drops what the handler has no time for, counted, while the others go on.
+// The original doesn't document the thread of the three callbacks, whether two may be called at once, and what happens
+// if one takes long ("Play the raw audio here"). Here callbacks are called one at a time, so a value type with
+// `mutating` methods needs no lock. If the handler is too slow, a live stream drops and counts blocks, while the other
+// streams continue.
 
 struct VirtualSpeakerExample: VirtualSpeaker {
     let lines: Lines
@@ -36,7 +37,7 @@ extension Sample {
     static let zoomVirtualSpeaker = Sample(
         name: "zoom-virtual-speaker", summary: "ZoomVideoSDKVirtualAudioSpeaker: mixed, one-way and shared audio"
     ) { frames in
-        // Square waves that begin with their upper half: 0.25, 0.125 and 0.5 of full scale.
+        // Square waves that begin with their positive half, with 0.25, 0.125 and 0.5 of full scale.
         func tone(_ volume: Double) -> String {
             "audiotestsrc wave=square freq=100 volume=\(volume) samplesperbuffer=320 num-buffers=\(frames) ! audio/x-raw,format=S16LE,rate=32000,channels=1"
         }

@@ -1,43 +1,43 @@
 import Ported
 import Testing
 
-/// Each sample's lines for five frames. The camera's frame `n` is a gradient that begins with `2n`.
+/// Checks each sample's lines for five frames. Frame `n` of the camera is a gradient that begins with `2n`.
 @Suite struct SampleTests {
     private func lines(_ name: String) async throws -> [String] {
         try await #require(Sample.all.first { $0.name == name }).run(5)
     }
 
     @Test(
-        "VS-10 each ported source runs and its frames come as it made them",
+        "VS-10 each ported source runs, and its frames arrive unchanged",
         arguments: ["zoom-source-task", "zoom-source-thread"])
     func sources(name: String) async throws {
         let lines = try await lines(name)
         #expect(lines.count == 5)
-        // A live pipe may drop a frame on a busy machine: what came is in order, and starts with the first.
+        // A live pipe may drop a frame on a busy machine. The frames that arrive are in order and begin with the first.
         #expect(lines.first == "320×180 I420, first luma 0")
         #expect(lines == lines.sorted { number($0) < number($1) })
     }
 
     private func number(_ line: String) -> Int { Int(line.split(separator: " ").last!)! }
 
-    @Test("VM-1 the ported microphone's pump, which never sleeps, is paced by the node, and none of its sound is lost")
+    @Test("VM-1 the node paces the ported microphone, which never sleeps, and loses none of its sound")
     func virtualMic() async throws {
-        // The node gives out 10 ms at a time.
+        // The node sends 10 ms at a time.
         #expect(try await lines("zoom-virtual-mic") == [0, 0, 1, 1, 2].map { "16000 Hz, 160 samples, first \($0)" })
     }
 
-    @Test("SH-1 the ported share starts in a session, and another user has its frames, each wider than the one before")
+    @Test("SH-1 the ported share starts in a session, and another user gets its growing frames")
     func shareSource() async throws {
         let lines = try await lines("zoom-share-source")
         #expect(lines.count == 5)
-        // A live session may drop a frame on a busy machine; each says itself which it is.
+        // A live session may drop a frame on a busy machine. Each frame contains its number.
         let numbers = lines.map(number)
         #expect(lines == numbers.map { "\(320 + 2 * $0)×180 BGRA, first blue \($0)" })
         #expect(numbers == Array(Set(numbers)).sorted())
     }
 
     @Test(
-        "SE-1 the ported session: who comes, sends, speaks, shares and leaves is told in order, and comes through its pipe",
+        "SE-1 the ported session reports joining, sharing and leaving in order, and delivers all streams",
         .timeLimit(.minutes(2)))
     func session() async throws {
         let lines = try await lines("zoom-session")
@@ -46,7 +46,7 @@ import Testing
         }
         #expect(
             about("session") == [
-                "joined", "alice joined", "alice shares", "alice has shared", "alice left", "left",
+                "joined", "alice joined", "alice shares", "alice has stopped sharing", "alice left", "left",
             ])
         for (stream, isSize) in [("video of alice", { $0 == 320 }), ("share of alice", { $0 >= 320 })]
             as [(String, (Int) -> Bool)]
@@ -63,14 +63,13 @@ import Testing
         }
     }
 
-    @Test("PP-1 the ported pre-processor's watermark is on each frame that leaves, beside the camera's picture")
+    @Test("PP-1 each frame leaves with the ported pre-processor's watermark, and is otherwise unchanged")
     func preProcessor() async throws {
-        let expected = (0..<5).map { "320×180 I420, watermark 255, beside it \(16 + 2 * $0)" }
+        let expected = (0..<5).map { "320×180 I420, watermark 255, next to it \(16 + 2 * $0)" }
         #expect(try await lines("zoom-pre-processor") == expected)
     }
 
-    @Test(
-        "RP-7 in the ported heap mode a borrower is refused, and frames of both pipes are there when the graph is gone")
+    @Test("RP-7 the ported heap mode refuses a borrowing closure, and its frames outlive the graph")
     func memoryMode() async throws {
         let lines = try await lines("zoom-memory-mode")
         #expect(
@@ -80,7 +79,7 @@ import Testing
                 == ["video", "share"].flatMap { pipe in (0..<5).map { "\(pipe): first luma \(2 * $0)" } })
     }
 
-    @Test("RP-8 the ported delegate keeps each frame past the call, as it was, between the statuses on and off")
+    @Test("RP-8 the ported delegate keeps each frame unchanged after the call, between the statuses on and off")
     func rawDataPipe() async throws {
         let turns = ["upright", "90 degrees", "180 degrees", "270 degrees", "upright"]
         let frames = turns.enumerated().map { number, turn in
@@ -89,7 +88,7 @@ import Testing
         #expect(try await lines("zoom-raw-data-pipe") == ["on"] + frames + ["off"])
     }
 
-    @Test("RP-12 the ported delegate has each pixel buffer as it came, with its rotation")
+    @Test("RP-12 the ported delegate gets each pixel buffer in its own memory, with its rotation")
     func pixelBuffer() async throws {
         let expected = (0..<5).map {
             "320×180 NV12 in SystemMemory, frame \($0), \($0 == 1 ? "90 degrees" : "not 90 degrees")"
@@ -97,7 +96,7 @@ import Testing
         #expect(try await lines("zoom-pixel-buffer") == expected)
     }
 
-    @Test("AL-1 the ported calls ask, turn the alpha channel on, and the next frame has the mask")
+    @Test("AL-1 the ported calls query the alpha channel and turn it on, and the next frame has the mask")
     func alphaChannel() async throws {
         #expect(
             try await lines("zoom-alpha-channel") == [
@@ -108,7 +107,7 @@ import Testing
             ])
     }
 
-    @Test("SP-1 the ported speaker hears the mix, each user alone, and the share, which is no part of the mix")
+    @Test("SP-1 the ported speaker gets the mix, each user's sound, and the share, which isn't in the mix")
     func virtualSpeaker() async throws {
         let lines = try await lines("zoom-virtual-speaker")
         func stream(_ name: String, _ first: Int) -> [String] {
@@ -119,7 +118,7 @@ import Testing
                 + stream("shared", 16383))
     }
 
-    @Test("CR-1 the ported handler has each frame of preview and played stream, and so has what renders them")
+    @Test("CR-1 the ported handler and the renderer get each frame of the preview and of the played stream")
     func customRender() async throws {
         let expected = [
             (0..<5).map {
@@ -136,15 +135,15 @@ import Testing
         #expect(try await lines("zego-custom-render") == expected.flatMap(\.self))
     }
 
-    @Test("FO-4 the ported observer has upright RGBA at each position; what it writes goes on, what it drops doesn't")
+    @Test("FO-4 the ported observer gets upright RGBA at each position, and its edits and drops take effect")
     func frameObserver() async throws {
-        // The gradient's upper left corner once it is upright: its left edge, or its right one, which is 319 more.
+        // The upper left corner of the upright gradient: its left edge, or its right edge, which is 319 more.
         let seen = [("320×180", 0), ("180×320", 2), ("320×180", 67), ("180×320", 69), ("320×180", 8)]
         let expected = [
             seen.map { "captured: \($0.0) RGBA, first red \($0.1)" },
-            // The corner of 200, inverted by the pre-processor between.
+            // The corner of 200, which the pre-processor has inverted.
             seen.map { "sent: \($0.0) RGBA, first red 55" },
-            // Not upright, so only the first and the last begin with that corner.
+            // These frames aren't upright, so only the first and the last begin with that corner.
             [55, 253, 251, 249, 55].map { "encoder: 320×180 I420, first luma \($0)" },
             seen.map { "received: user 42, \($0.0) RGBA, first red \($0.1)" },
             [0, 4, 8].map { "renderer: 320×180 I420, first luma \($0)" },

@@ -3,22 +3,28 @@ import Synchronization
 
 /// The sharpest frame of a video file.
 public struct SharpestFrame: Sendable {
+    /// The frame, still in the decoder's buffer.
     public let frame: OwnedVideoFrame
-    /// Its number in the file, from 0.
+    /// The frame's number in the file, from 0.
     public let index: Int
+    /// The variance of the frame's Laplacian.
     public let sharpness: Double
 
-    /// Reads the whole file. `progress` is told, some times a second, how many frames are done and which part of the file,
-    /// where its length is known. `nil` for a file without frames.
+    /// Reads the whole file and returns its sharpest frame; `nil` if the file has no frames. Throws the graph's error.
     ///
     /// ```
     /// filesrc → decodebin → rawdatapipe → closure that measures each borrowed frame, and retains the best so far
     /// ```
+    ///
+    /// - Parameters:
+    ///   - path: the video file.
+    ///   - progress: called a few times a second with the number of frames that have been read, and with the fraction
+    ///     of the file that has been read, or `nil` if its length is unknown.
     public static func find(
         in path: String, progress: @escaping @Sendable (_ frames: Int, _ part: Double?) -> Void = { _, _ in }
     ) async throws -> SharpestFrame? {
-        // The path goes in as a variable in quotes: it may hold spaces, quotes and exclamation marks. No sound is decoded,
-        // and the pipe needs no clock: it takes frames as fast as they come and loses none.
+        // The path is a variable in quotes, because it may contain spaces, quotes and exclamation marks. Sound isn't
+        // decoded. The pipe doesn't wait for the clock, takes frames as fast as they are decoded, and loses none.
         let graph = try Graph(
             """
             filesrc location="${FILE}" ! decodebin expose-all-streams=false caps="video/x-raw(ANY)" !
@@ -27,8 +33,8 @@ public struct SharpestFrame: Sendable {
             variables: ["FILE": path])
 
         let search = Search()
-        // On the streaming thread, one frame at a time. `frame` can't leave the closure; what `retain` returns can, and
-        // holds on to the decoder's buffer instead of a copy of it.
+        // Called on the streaming thread, one frame at a time. `frame` can't leave the closure. `retain` returns a
+        // frame that can: it keeps the decoder's buffer instead of a copy.
         try graph.rawDataPipe("frames").receive { frame in
             try search.consider(frame)
         }

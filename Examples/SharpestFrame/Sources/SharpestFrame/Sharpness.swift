@@ -1,9 +1,9 @@
 import MediaGraph
 
 extension VideoPlane {
-    /// How much detail a plane of brightness holds: the variance of its Laplacian, near 0 where all is blurred.
+    /// Returns how much detail a luma plane has: the variance of its Laplacian, which is near 0 for a blurred picture.
     ///
-    /// The plane is borrowed, so this reads the decoder's own memory, row by row, and nothing is copied.
+    /// The plane is borrowed: this function reads the decoder's memory row by row, without a copy.
     func sharpness() -> Double {
         guard width > 2, height > 2 else { return 0 }
         var sum = 0

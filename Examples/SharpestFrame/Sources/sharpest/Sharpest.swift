@@ -10,7 +10,7 @@ struct Sharpest: AsyncParsableCommand {
     @Argument(help: "The video file.", completion: .file())
     var video: String
 
-    @Option(name: .shortAndLong, help: "The picture; by default beside the video, with the frame's number.")
+    @Option(name: .shortAndLong, help: "The PNG file. The default is the video's path with the frame's number.")
     var output: String?
 
     func run() async throws {
@@ -32,7 +32,7 @@ struct Sharpest: AsyncParsableCommand {
         }
         if isTerminal { say("\r\u{1B}[K", terminator: "") }
         guard let found else {
-            say("error: there is no frame in \"\(video)\"")
+            say("error: \"\(video)\" has no frames")
             throw ExitCode.failure
         }
 
@@ -41,7 +41,7 @@ struct Sharpest: AsyncParsableCommand {
         do {
             try Data(found.frame.png()).write(to: URL(fileURLWithPath: output), options: .atomic)
         } catch {
-            say("error: the picture can't be written to \"\(output)\": \(error.localizedDescription)")
+            say("error: can't write the picture to \"\(output)\": \(error.localizedDescription)")
             throw ExitCode.failure
         }
         let time = found.frame.presentationTimestamp.map { String(format: " at %.3f s", $0.seconds) } ?? ""

@@ -5,7 +5,7 @@ import Testing
 import Timelapse
 
 @Suite struct TimelapseTests {
-    /// The numbers of the frames that get through, of `count` at this rate.
+    /// Returns the numbers of the frames that pass, out of `count` frames at this rate.
     private func numbers(of count: UInt32, rate: Int32, _ options: String) throws -> [UInt32] {
         var harness = try ProcessorHarness<Timelapse>(options: options)
         let frames = try (0..<count).map {
@@ -14,7 +14,7 @@ import Timelapse
         return try harness.process(frames).map { try $0.number }
     }
 
-    @Test("one frame in an interval gets through, the first that is due")
+    @Test("the first frame of each interval passes")
     func intervals() throws {
         #expect(try numbers(of: 100, rate: 25, "every=1") == [0, 25, 50, 75])
         #expect(try numbers(of: 10, rate: 25, "every=0.1") == [0, 3, 5, 8])
@@ -32,21 +32,21 @@ import Timelapse
         #expect(verdicts == [.pass, .drop, .pass, .drop, .pass])
     }
 
-    @Test("frames that get through are as they were")
+    @Test("frames pass unchanged")
     func untouched() throws {
         var harness = try ProcessorHarness<Timelapse>()
         let frame = TestFrame.noise(.init(.nv12), width: 33, height: 17)
         #expect(try harness.process(frame).frame == frame)
     }
 
-    @Test("options that can't be are refused", arguments: ["every=0", "every=often", "evry=1"])
+    @Test("invalid options are refused", arguments: ["every=0", "every=often", "evry=1"])
     func refused(_ options: String) {
         #expect(throws: MediaGraphError.self) { try ProcessorHarness<Timelapse>(options: options) }
     }
 
-    @Test("in a live graph a minute passes between frames, and no time here")
+    @Test("a live graph passes one frame a minute, on a virtual clock")
     func live() async throws {
-        // Live nodes drop what a busy machine is late with; a test wants all.
+        // By default, a live pipe drops frames on a busy machine. This test needs all of them.
         let graph = try Graph(
             """
             videosource handler=counter options="width=64,height=36,fps=1/2" max-frames=300 !
@@ -59,7 +59,7 @@ import Timelapse
         graph.useClock(clock.clock)
 
         try await graph.start()
-        for _ in 0..<300 { try await clock.step() }  // one frame of the source each
+        for _ in 0..<300 { try await clock.step() }  // each step makes the source send a frame
         let frames = await collector.first(10)
         await graph.stop()
 

@@ -4,11 +4,11 @@ import MediaGraph
 import MediaGraphTesting
 import Testing
 
-/// Everything that a speaker hands over in one run of a graph, to its end.
+/// All audio that a speaker delivers in one run of a graph, and how it is timed.
 struct Heard {
     private(set) var samples: [SpeakerStream: [Int16]] = [:]
     private(set) var starts: [SpeakerStream: ClockTime] = [:]
-    /// Blocks that don't begin where the one before ended, by more than a sample.
+    /// Blocks that begin more than 30 µs from where the one before ended.
     private(set) var jumps: [String] = []
     private(set) var formats: Set<String> = []
 
@@ -44,7 +44,7 @@ struct Heard {
 
     func user(_ name: String) -> [Int16] { samples.first { $0.key.user?.name == name }?.value ?? [] }
 
-    /// The one-way streams, each from where it began, summed up and clipped once.
+    /// The sum of the one-way streams, each from its start, clipped once.
     func expectedMix(count: Int, rate: Int = 48_000) -> [Int16] {
         var sums = [Int](repeating: 0, count: count)
         for (stream, values) in samples where stream.user != nil {
@@ -56,7 +56,7 @@ struct Heard {
 }
 
 extension TemporaryFolder {
-    /// A file of 16-bit mono samples, as a source of a description: sample for sample, block by block.
+    /// Writes 16-bit mono samples to a file, and returns the description of a source that reads them block by block.
     func source(_ name: String, _ samples: [Int16], rate: Int = 48_000, block: Int = 480) throws -> String {
         let path = try write(name, samples.withUnsafeBytes { Array($0) })
         return
@@ -64,8 +64,8 @@ extension TemporaryFolder {
     }
 }
 
-/// How far samples are from the sine of that frequency which fits them best, in decibels of the sine: total harmonic
-/// distortion and noise.
+/// Total harmonic distortion and noise: the distance of the samples from the best-fitting sine of this frequency, in
+/// decibels relative to the sine.
 func distortion(_ samples: ArraySlice<Int16>, frequency: Double, rate: Double) -> Double {
     let values = samples.map(Double.init)
     let step = 2 * Double.pi * frequency / rate

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MediaGraphCore
 
-/// Notes everything that it is told, in order.
+/// Collects a speaker's samples and status changes, in order.
 final class Notes: Sendable {
     let log = Log<String>()
     private let blocks = BlockingMonitor<[SpeakerStream: [Int16]]>([:])
@@ -20,6 +20,7 @@ final class Notes: Sendable {
     var mixed: [Int16] { samples(.mixed) }
 }
 
+/// Adds everything that a speaker delivers to its notes.
 struct NoteTaker: VirtualSpeaker {
     let notes: Notes
 
@@ -36,25 +37,26 @@ struct NoteTaker: VirtualSpeaker {
     func finish() { notes.log.add("finish") }
 }
 
-/// A speaker in harnesses, one for each user, on a clock that stands still.
+/// A speaker with a harness for each user, on a clock that only the test advances.
 final class SpeakerRoom {
     let speaker: Element
     let notes = Notes()
     let clock = TestClock()
     private var users: [String: Harness] = [:]
 
-    /// - Parameter latency: how long the mix waits for what is late, as what a resampler keeps for its next block.
+    /// - Parameter latency: how long the mix waits for late samples, such as those that a resampler keeps for its next
+    ///   block.
     init(live: Bool = true, first: String = "anna", latency: ClockTime = .zero) throws {
         speaker = try #require(Element(factory: "virtualspeaker"))
         try speaker.setProperty("min-upstream-latency", parsing: "\(latency.nanoseconds)")
         try speaker.setProperty("max-frames", to: Int32(100_000))
-        // The harnesses take it for theirs.
+        // The harnesses use the element's clock.
         speaker.setClock(clock.clock)
         try NodeVTable.attach(MGAudioConsumer(NoteTaker(notes: notes), name: "notes"), to: speaker)
         join(first, live: live)
     }
 
-    /// By the pad `user_` with that name, unless another is given.
+    /// Adds a user, by the pad `user_<name>` unless another is given.
     func join(_ name: String, live: Bool = true, id: String? = nil, pad: String? = nil, rate: Int = 48_000) {
         let harness = Harness(speaker, sink: pad ?? "user_\(name)", source: nil)
         harness.setLive(live)
@@ -63,7 +65,7 @@ final class SpeakerRoom {
         harness.setSourceCaps("audio/x-raw,format=S16LE,rate=\(rate),channels=1,layout=interleaved")
     }
 
-    /// Ten milliseconds of a user's voice.
+    /// Pushes a block of ten milliseconds of a user's voice.
     @discardableResult
     func say(_ name: String, _ samples: ArraySlice<Int16>, block: Int) -> FlowReturn {
         let buffer = Buffer(Array(samples).withUnsafeBytes { Array($0) })

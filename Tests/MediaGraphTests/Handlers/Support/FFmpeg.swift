@@ -1,6 +1,6 @@
 import TestSupport
 
-/// The `ffmpeg` program, against which files are compared. `make deps` installs it.
+/// The `ffmpeg` program, whose output is compared with MediaGraph's. `make deps` installs it.
 enum FFmpeg {
     struct Failure: Error, CustomStringConvertible {
         let description: String

@@ -2,7 +2,7 @@ import GStreamer
 import MediaGraph
 import MediaGraphTesting
 
-/// Runs a description to its end; the error's text, or `nil` when it ended well.
+/// Runs a description to its end. Returns the error's text, or `nil` if there was no error.
 func failure(of description: String) async throws -> String? {
     do {
         let graph = try Graph(description)
@@ -13,7 +13,7 @@ func failure(of description: String) async throws -> String? {
     }
 }
 
-/// What comes of packed frames behind `nodes`, in the same format.
+/// Runs packed frames through `nodes` and returns the resulting frames in the same format.
 func process(
     _ frames: [[UInt8]], _ format: VideoFormat, width: Int, height: Int, range: Colorimetry.Range = .limited,
     through nodes: String

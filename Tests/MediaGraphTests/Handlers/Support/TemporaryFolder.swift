@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder that is gone with its last user.
+/// A folder that is deleted when this object is released.
 final class TemporaryFolder: Sendable {
     let path: String
 

@@ -5,9 +5,9 @@ import Testing
 @testable import MediaGraph
 @testable import MediaGraphCore
 
-/// A `virtualmic` alone, its microphone, and what comes out of it.
+/// A `virtualmic` in a harness with its source, and the audio that comes out of it.
 final class MicHarness {
-    /// A buffer that came out.
+    /// A buffer that came out of the element.
     struct Piece: Equatable {
         var time: UInt64
         var duration: UInt64
@@ -30,12 +30,12 @@ final class MicHarness {
         microphone = source
         harness = Harness(element, sink: nil, source: "src")
         if let sinkCaps { harness.setSinkCaps(sinkCaps) }
-        // GStreamer's harness plays whatever can have a sink pad.
+        // GStreamer's harness starts each element that can have a sink pad.
         if plays { harness.play() } else { element.setState(.null) }
         if !plays { source?.calls.removeAll() }
     }
 
-    /// `source: nil` leaves it to `handler=`.
+    /// The source that was passed to `init`; there is none if `handler` names one.
     var source: RecordingMic { microphone! }
     var sender: AudioSender { source.sender }
     var counts: NodeCounts { NodeCounts(harness.element)! }
@@ -49,7 +49,7 @@ final class MicHarness {
             isDiscontinuous: buffer.access.isDiscontinuous)
     }
 
-    /// Until so many frames have come, or none comes any more.
+    /// Returns buffers until they contain `count` samples, or no more come.
     func pull(samples count: Int) -> [Piece] {
         var pieces: [Piece] = []
         var total = 0
@@ -60,7 +60,7 @@ final class MicHarness {
         return pieces
     }
 
-    /// All until the end of the stream.
+    /// Returns all buffers until the end of the stream.
     func pullToEnd() -> [Piece] {
         var pieces: [Piece] = []
         var hasEnded = false
@@ -70,12 +70,12 @@ final class MicHarness {
                 continue
             }
             if hasEnded { return pieces }
-            // The end may come between the two looks: it is seen once only.
-            let goesOn = waitUntil {
+            // The end may arrive between the two checks, and is reported only once.
+            let hasMore = waitUntil {
                 if harness.pulledEvents().contains("eos") { hasEnded = true }
                 return hasEnded || harness.bufferCount > 0
             }
-            if !goesOn { return pieces }
+            if !hasMore { return pieces }
         }
     }
 
@@ -90,7 +90,8 @@ final class MicHarness {
 extension [MicHarness.Piece] {
     var samples: [Int16] { flatMap(\.samples) }
 
-    /// Each begins where the one before ended, to the nanosecond that counting samples gives.
+    /// Whether each buffer begins where the one before ended, within a nanosecond of the time computed from the
+    /// samples.
     func isContinuous(rate: Int) -> Bool {
         guard let first else { return true }
         var frames = 0

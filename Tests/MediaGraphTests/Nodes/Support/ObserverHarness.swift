@@ -5,7 +5,7 @@ import Testing
 
 @testable import MediaGraphCore
 
-/// A `frameobserver` alone, with a closure that sees or edits its frames.
+/// A `frameobserver` in a harness, with a closure that reads or edits its frames.
 enum ObserverHarness {
     struct Observer: FrameObserver {
         var preference = FramePreference()
@@ -56,13 +56,13 @@ enum ObserverHarness {
         return harness
     }
 
-    /// The rows of a packed 4-byte frame as numbers: each pixel's first byte.
+    /// The rows of a packed frame with 4 bytes a pixel, as each pixel's first byte.
     static func rows(_ frame: borrowing VideoFrame) throws -> [[UInt8]] {
         let plane = try frame.plane(.packed)
         return (0..<plane.height).map { y in (0..<plane.width).map { x in plane.row(y)[x * 4] } }
     }
 
-    /// 3×2 pixels of RGBA, numbered, that say how to be turned.
+    /// A frame of 3×2 numbered RGBA pixels with a rotation.
     static func numbered(_ rotation: Rotation) -> Buffer {
         let buffer = Buffer((1...6).flatMap { [UInt8($0), 0, 0, 255] })
         Rotation.meta.set(rotation.rawValue, on: buffer.access)

@@ -5,11 +5,11 @@ import TestSupport
 @testable import MediaGraphCore
 @testable import MediaGraphSession
 
-/// A transport to one remote user, called echo, whose camera sends whatever alice's camera sends.
+/// A transport to one remote user, called echo, whose camera sends what alice's camera sends.
 final class EchoTransport: RoomTransport {
-    /// What the room has asked for.
+    /// The room's calls.
     let calls = Log<String>()
-    /// Grants shares, rather than to have echo share.
+    /// Whether the transport grants shares, instead of reporting that echo shares.
     let grantsShares: Bool
     private let grants = Log<WeakGrant>()
     private let delegate: any RoomTransportDelegate
@@ -17,7 +17,7 @@ final class EchoTransport: RoomTransport {
     private let forwarding = Mutex<Forwarding?>(nil)
 
     private struct Forwarding: Sendable {
-        let heard: RoomStream
+        let source: RoomStream
         let reader: StreamReader
         let thread: NativeThread
     }
@@ -26,7 +26,7 @@ final class EchoTransport: RoomTransport {
     private struct WeakGrant: Sendable { weak let grant: Grant? }
 
     static let user = "echo"
-    private static let heard = StreamKey(user: "alice", kind: .camera)
+    private static let source = StreamKey(user: "alice", kind: .camera)
     private static let echoed = StreamKey(user: user, kind: .camera)
 
     init(_ delegate: any RoomTransportDelegate, grantsShares: Bool) {
@@ -34,10 +34,11 @@ final class EchoTransport: RoomTransport {
         self.grantsShares = grantsShares
     }
 
-    /// Makes `transport=NAME` one of these; each that a room makes is added to `made`.
+    /// Registers the transport as `transport=NAME`, and adds each one that a room makes to `made`.
     static func register(_ name: String, grantsShares: Bool = false, adding made: Log<EchoTransport> = Log()) {
         RoomTransportKind.register(
-            RoomTransportKind(name: name, summary: "echo, in a cave", remedy: "shout louder") { _, delegate in
+            RoomTransportKind(name: name, summary: "sends a user's video back", remedy: "restart the test") {
+                _, delegate in
                 let transport = EchoTransport(delegate, grantsShares: grantsShares)
                 made.add(transport)
                 return transport
@@ -58,7 +59,7 @@ final class EchoTransport: RoomTransport {
     }
 
     func leave(_ user: String) {
-        if user == Self.heard.user { stopForwarding() }
+        if user == Self.source.user { stopForwarding() }
         calls.add("leave \(user)")
     }
 
@@ -74,7 +75,7 @@ final class EchoTransport: RoomTransport {
         return .granted(grant)
     }
 
-    /// How many of the shares that were granted go on.
+    /// The number of granted shares that still exist.
     var shareCount: Int { grants.all.count { $0.grant != nil } }
 
     func setDemand(_ resolution: Resolution?, for key: StreamKey) {
@@ -83,38 +84,38 @@ final class EchoTransport: RoomTransport {
         if resolution == nil { stopForwarding() } else if isHere.load(ordering: .acquiring) { startForwarding() }
     }
 
-    /// Echo leaves.
+    /// Makes echo leave.
     func vanish() {
         isHere.store(false, ordering: .releasing)
         stopForwarding()
         delegate.remoteLeft(Self.user)
     }
 
-    /// Echo comes back.
+    /// Makes echo come back.
     func appear() {
         isHere.store(true, ordering: .releasing)
         delegate.remoteJoined(Self.user)
     }
 
-    /// The cave forgets who shares.
+    /// Makes the transport lose the share's grant.
     func loseGrant() { delegate.shareGrantLost() }
 
     private func startForwarding() {
-        let heard = delegate.stream(Self.heard)
-        let reader = StreamReader(bound: 100, statistics: heard.remoteStatistics)
+        let source = delegate.stream(Self.source)
+        let reader = StreamReader(bound: 100, statistics: source.remoteStatistics)
         reader.play()
         let isNew = forwarding.withLock { forwarding in
             guard forwarding == nil else { return false }
             let thread = NativeThread("echo") { [self] in forward(reader) }
-            forwarding = Forwarding(heard: heard, reader: reader, thread: thread)
+            forwarding = Forwarding(source: source, reader: reader, thread: thread)
             return true
         }
-        if isNew { heard.add(reader) }
+        if isNew { source.add(reader) }
     }
 
     private func stopForwarding() {
         guard let forwarding = forwarding.withLock({ $0.take() }) else { return }
-        forwarding.heard.remove(forwarding.reader)
+        forwarding.source.remove(forwarding.reader)
         forwarding.reader.end()
         forwarding.thread.join()
     }

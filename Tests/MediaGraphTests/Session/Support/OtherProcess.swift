@@ -7,11 +7,11 @@ import TestSupport
 @testable import MediaGraphRoomLink
 @testable import MediaGraphSession
 
-/// Another process of a room, whose every word the test chooses. It was there before whoever joins afterwards, and so is
-/// connected to.
+/// Another process of a room, whose messages the test chooses. It enters the room first, so that later processes
+/// connect to it.
 final class OtherProcess: Sendable {
     private let directory: RoomDirectory
-    private let place: RoomDirectory.Place
+    private let entry: RoomDirectory.Entry
     private let socket = Mutex<LocalSocket?>(nil)
     private let read = Log<StreamKey>()
     private let memory: SharedMemory
@@ -19,21 +19,21 @@ final class OtherProcess: Sendable {
 
     init(room: String) throws {
         directory = RoomDirectory(room: room)
-        place = try directory.enter()
+        entry = try directory.enter()
         memory = SharedMemory(size: 1 << 20)!
     }
 
     func leave() {
         socket.withLock { $0 }?.close()
-        place.socket.close()
-        directory.leave(place.endpoint)
+        entry.socket.close()
+        directory.leave(entry.endpoint)
     }
 
-    /// Waits for the connection, and says who is here.
+    /// Waits for the connection, and sends the list of users. Returns `false` if there is none.
     func greet(_ users: [String]) async throws -> Bool {
         var found: LocalSocket?
         let isConnected = try await eventually {
-            if case .connected(let socket) = place.socket.accept(timeout: 0) { found = socket }
+            if case .connected(let socket) = entry.socket.accept(timeout: 0) { found = socket }
             return found != nil
         }
         guard isConnected, let connected = found else { return false }
@@ -44,35 +44,36 @@ final class OtherProcess: Sendable {
                 if case .read(let key, _) = PeerMessage(bytes) { read.add(key) }
             }
         }.detach()
-        say(.hello(version: PeerMessage.version, users: users))
+        send(.hello(version: PeerMessage.version, users: users))
         return true
     }
 
+    /// Whether the connected process reads the stream, after a while.
     func isRead(_ key: StreamKey) async throws -> Bool { try await eventually { read.all.contains(key) } }
 
-    func say(_ message: PeerMessage) { say(message.bytes) }
+    func send(_ message: PeerMessage) { send(message.bytes) }
 
-    /// Waits for room, so that everything is heard.
-    func say(_ bytes: Data, descriptor: Int32? = nil) {
+    /// Waits until the socket has room, so that no message is lost.
+    func send(_ bytes: Data, descriptor: Int32? = nil) {
         guard let socket = socket.withLock({ $0 }) else { return }
         while socket.send(bytes, descriptor: descriptor) == .full { _ = socket.waitForRoom() }
     }
 
-    /// A buffer of so many bytes, whose time is now, or what `edit` makes of that.
+    /// Sends a buffer of `length` bytes with the current time, changed by `edit`.
     func send(_ key: StreamKey, length: Int, _ edit: (inout SharedBuffer) -> Void = { _ in }) {
         var shared = SharedBuffer(
             memory: 1, capacity: memory.size, length: length, moment: monotonicNanoseconds(), decodingMoment: nil,
             duration: nil, layout: nil, rotation: 0, flip: 0, captureTime: nil, flags: 0)
         edit(&shared)
         let isFirst = !hasSentFile.exchange(true, ordering: .relaxed)
-        say(BufferMessage.buffer(key, shared).bytes, descriptor: isFirst ? memory.descriptor : nil)
+        send(BufferMessage.buffer(key, shared).bytes, descriptor: isFirst ? memory.descriptor : nil)
     }
 
-    /// A stream as it should be, up to its first buffer.
+    /// Sends the valid beginning of a stream, up to its first buffer.
     func begin(_ key: StreamKey, _ caps: String) {
-        say(.begin(key))
-        if let caps = Caps(caps).flatMap(SharedCaps.init) { say(.caps(key, caps)) }
-        say(.latency(key, 0))
-        say(.status(key, true))
+        send(.begin(key))
+        if let caps = Caps(caps).flatMap(SharedCaps.init) { send(.caps(key, caps)) }
+        send(.latency(key, 0))
+        send(.status(key, true))
     }
 }

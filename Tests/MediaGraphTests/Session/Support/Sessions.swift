@@ -4,6 +4,7 @@ import TestSupport
 @testable import MediaGraph
 @testable import MediaGraphCore
 
+/// A session whose context `edit` may change.
 func session(
     _ user: String, _ room: String, _ edit: (inout SessionContext) -> Void = { _ in }
 ) throws -> Session {
@@ -12,7 +13,7 @@ func session(
     return try Session(context)
 }
 
-/// What a session's delegate hears.
+/// Logs the events and the audio that a session's delegate gets.
 final class SessionLog: SessionDelegate {
     let log = Log<String>()
 
@@ -24,19 +25,19 @@ final class SessionLog: SessionDelegate {
         case .streamChanged(let user, let stream, let isOn): log.add("\(user.name) \(stream) \(isOn ? "on" : "off")")
         case .warning(let warning): log.add("\(warning)")
         case .left: log.add("left")
-        case .alphaChannel: log.add("told twice")
+        case .alphaChannel: log.add("alpha channel as a generic event")
         }
     }
 
-    let heard = Log<String>()
-    func session(_ session: Session, mixedAudioReceived frame: borrowing AudioFrame) { heard.add("mixed") }
+    let audio = Log<String>()
+    func session(_ session: Session, mixedAudioReceived frame: borrowing AudioFrame) { audio.add("mixed") }
     func session(_ session: Session, oneWayAudioReceived frame: borrowing AudioFrame, user: SessionUser) {
-        heard.add(user.name)
+        audio.add(user.name)
     }
-    func session(_ session: Session, sharedAudioReceived frame: borrowing AudioFrame) { heard.add("shared") }
+    func session(_ session: Session, sharedAudioReceived frame: borrowing AudioFrame) { audio.add("shared") }
 }
 
-/// What a pipe's delegate gets.
+/// Logs the calls of a pipe's delegate.
 final class PipeLog: RawDataDelegate {
     let log = Log<String>()
     let identities = Log<PipeIdentity>()
@@ -51,12 +52,12 @@ final class PipeLog: RawDataDelegate {
     }
     func statusChanged(isOn: Bool, of pipe: PipeIdentity) { log.add(isOn ? "on" : "off") }
 
-    /// Frames alone.
+    /// The number of frames.
     var count: Int { log.all.count { $0 != "on" && $0 != "off" } }
 }
 
 extension VideoSender {
-    /// A frame of a pattern, at the graph's own time.
+    /// Sends a frame with a pattern and the graph's current time.
     func sendPattern(width: Int = 32, height: Int = 18, seed: Int = 0) throws {
         try sendNow(
             self, patternedFrame(width: width, height: height, seed: seed),
@@ -70,7 +71,7 @@ extension RecordingSource {
 }
 
 extension Session {
-    /// Waits until what was asked of the graph's queue before is done.
+    /// Waits until the graph's queue has finished all earlier work.
     func settle() async {
         await withCheckedContinuation { done in graph.enqueue { done.resume() } }
     }

@@ -1,0 +1,103 @@
+import GStreamer
+import MediaGraphCore
+
+/// A session's graph and `mediasession` element, with functions that add, link and remove other elements while the
+/// session runs.
+///
+/// Elements are added and removed one after the other on the graph's control queue, where state changes happen too. So
+/// a removed element is gone before its pad is requested again.
+struct SessionGraph: Sendable {
+    let graph: Graph
+    let element: Element
+    /// The observers of the other users' video; `nil` if the context has none.
+    var observers: RemoteObservers? = nil
+
+    var name: String { element.name }
+
+    /// Runs `body` later on the graph's control queue. Doesn't keep the graph alive.
+    func enqueue(_ body: @escaping @Sendable (SessionGraph) -> Void) {
+        graph.enqueue { [weak graph, element, observers] in
+            guard let graph else { return }
+            body(SessionGraph(graph: graph, element: element, observers: observers))
+        }
+    }
+
+    /// Links the session's `pad`, or the outlet behind its observer, to a pad of another element. Requests pads that
+    /// don't exist yet. Called on the control queue.
+    func link(_ pad: String, to next: Element, _ nextPad: String) {
+        guard let outlet = observers?.outlet(pad) else { return linkDirectly(pad, to: next, nextPad) }
+        guard let sink = next.staticPad(nextPad) ?? next.requestPad(nextPad), outlet.link(to: sink) else {
+            return warn(pad)
+        }
+    }
+
+    /// Links the session's `pad` to a pad of another element, without an observer. Called on the control queue.
+    func linkDirectly(_ pad: String, to next: Element, _ nextPad: String) {
+        guard let source = element.requestPad(pad) else { return warn(pad) }
+        guard let sink = next.staticPad(nextPad) ?? next.requestPad(nextPad), source.link(to: sink) else {
+            element.releasePad(source)
+            return warn(pad)
+        }
+    }
+
+    /// Links a source pad to the session's input `pad`. Called on the control queue.
+    func link(_ source: Pad?, _ pad: String) {
+        guard let source, let sink = element.requestPad(pad) else { return warn(pad) }
+        guard source.link(to: sink) else {
+            element.releasePad(sink)
+            return warn(pad)
+        }
+    }
+
+    /// Links a source pad to an element made from a description. Called on the control queue.
+    func link(_ source: Pad?, to next: Element) {
+        guard let source, let sink = next.staticPad("sink"), source.link(to: sink) else { return warn(next.name) }
+    }
+
+    /// Posts a warning that a pad couldn't be linked.
+    func warn(_ pad: String) { element.postWarning(.settings, "\(name): \(pad) couldn't be linked") }
+
+    /// Removes the session's `pad` and its link. The element on the other side stays in the graph.
+    func unlink(_ pad: String) {
+        if observers?.release(pad, self) != true { releasePad(pad) }
+    }
+
+    func releasePad(_ pad: String) {
+        if let pad = element.staticPad(pad) { element.releasePad(pad) }
+    }
+
+    /// Makes an element with these properties. Throws `allocationFailed` if there is no such element, and if a property
+    /// can't be set.
+    static func make(
+        _ factory: String, _ name: String, _ properties: [(name: String, text: String)]
+    ) throws(MediaGraphError) -> Element {
+        guard let element = Element(factory: factory, name: name) else { throw .allocationFailed(.init(name)) }
+        do {
+            for property in properties { try element.setProperty(property.name, parsing: property.text) }
+        } catch { throw .wrapping(error, name) }
+        return element
+    }
+
+    /// Makes a bin from a description whose first element has an unlinked input. Throws `invalidParameter` if the
+    /// description is invalid.
+    static func make(parsing description: String) throws(MediaGraphError) -> Element {
+        do throws(GLibError) { return try Element(parsing: description) } catch {
+            throw .invalidParameter(.init("\"\(description)\"", actual: error.message))
+        }
+    }
+
+    /// Adds a reading element and starts it. Call this before linking it, because a stream that arrives at an element
+    /// that isn't running gets FLUSHING and stops.
+    func add(_ new: Element) {
+        graph.pipeline.add(new)
+        new.syncState()
+    }
+
+    /// Stops and removes an element.
+    func remove(_ old: Element) {
+        // Locked, so that a pipeline that is going to PLAYING at this moment doesn't restart the element.
+        old.setStateLocked(true)
+        old.setState(.null)
+        graph.pipeline.remove(old)
+    }
+}

@@ -1,0 +1,309 @@
+import GStreamer
+import MediaGraphCore
+import MediaGraphDescription
+import MediaGraphElements
+
+/// Creating and replacing the device's elements and their stand-in, and the keeper's thread, which does that while the
+/// graph runs. These methods may only be called by the thread that owns the elements; see DeviceSourceElement+States.
+extension DeviceSourceElement {
+    var policy: ReconnectPolicy { settings.current.reconnect }
+
+    // MARK: The device's elements
+
+    /// Creates the device's elements and opens the device. With `isHeld`, it is an attempt: the first buffer waits
+    /// until the device replaces its stand-in.
+    func openChain(isHeld: Bool) throws(MediaGraphError) {
+        let chain: DeviceChain
+        do throws(MediaGraphError) { chain = try makeChain(isHeld: isHeld) } catch {
+            deviceState.withLock { $0.loss = error }
+            throw error
+        }
+        chain.add(to: self)
+        deviceState.withLock { deviceState in
+            (deviceState.chain, deviceState.isLeft) = (chain, false)
+            (deviceState.loss, deviceState.hasArrived, deviceState.isTrying, deviceState.label) = (
+                nil, false, true, chain.label
+            )
+        }
+        let camera = try ask(chain) { () throws(MediaGraphError) in
+            try chain.open()
+            return chain.camera
+        }
+        deviceState.withLock { deviceState in
+            deviceState.camera = camera ?? deviceState.camera
+            if !isHeld { deviceState.isTrying = false }
+        }
+    }
+
+    private func makeChain(isHeld: Bool) throws(MediaGraphError) -> DeviceChain {
+        let settings = settings.current
+        let (camera, others) = deviceState.withLock { ($0.camera, $0.otherCameras) }
+        let isOff = isHeld && settings.reconnect == .gap
+        // A weak reference, because the element holds the flow and the chain.
+        let node = Node(instance)
+        let flow = DeviceFlow(isHeld: isHeld, tellsStatus: isOff, statistics) { event in
+            node.tell { $0.flowed(event) }
+        }
+        let callTimeout = callTimeout
+        // The list of devices has a shorter time limit, so that a provider that hangs doesn't hide the devices of the
+        // others.
+        let listTimeout = callTimeout - min(callTimeout / 2, 1000)
+        let label = settings.source.isEmpty ? "the default \(settings.kind.nick)" : settings.source
+        // Only until the device has told its own name.
+        deviceState.withLock { if $0.label.isEmpty { $0.label = label } }
+        let chain = try ask(label, within: callTimeout, isOpening: true) { () throws(MediaGraphError) in
+            let text =
+                settings.source.isEmpty ? try DefaultDevice.text(settings.kind, within: listTimeout) : settings.source
+            let factories = Description(text).resolved().factories
+            ScreenLosses.keepProcess(by: factories)
+            let chain = try DeviceChain(text, of: factories, isOutlived: settings.reconnect != .never, flow)
+            if let camera { try chain.take(camera, besides: others) }
+            return chain
+        }
+        // The keeper handles the loss. This may be called after the node is gone.
+        chain.watchScreen { [deviceState] capture, error in
+            let isNews = deviceState.withLock { deviceState in
+                guard deviceState.chain?.capture === capture, deviceState.loss == nil else { return false }
+                deviceState.loss = error
+                return true
+            }
+            // Keeps the element from calling a server that has ended.
+            if isNews { flow.cut() }
+        }
+        if chain.isFromSoundServer {
+            chain.device.watchProperty("current-device") { node.tell { $0.deviceMoved() } }
+        }
+        return chain
+    }
+
+    /// Closes the device and removes its elements.
+    func dropChain(within milliseconds: UInt64 = DeviceSettings.closeTimeout) {
+        let (chain, wasLeft) = deviceState.withLock { ($0.chain, $0.isLeft) }
+        if let chain {
+            chain.flow.cut()
+            // Closed while it is still in the bin, so that its messages are recognized as the device's.
+            if !wasLeft { try? ask(chain.label, within: milliseconds) { chain.close() } }
+            chain.remove(from: self, stops: !deviceState.withLock { $0.isLeft })
+        }
+        deviceState.withLock { deviceState in
+            (deviceState.chain, deviceState.isTrying, deviceState.hasArrived, deviceState.isLeft) = (
+                nil, false, false, false
+            )
+        }
+    }
+
+    func dropStandIn() {
+        let standIn = deviceState.withLock { deviceState in
+            defer { deviceState.standIn = nil }
+            return deviceState.standIn
+        }
+        guard let standIn else { return }
+        standIn.element.setState(.null)
+        remove(standIn.element)
+    }
+
+    // MARK: The keeper's thread
+
+    func keep() {
+        while true {
+            let stallTimeout = settings.current.stallTimeout
+            switch nextJob(stallTimeout) {
+            case .stop: return
+            case .look: continue
+            case .leave(let loss): leave(loss)
+            case .checkStall: checkStall(stallTimeout)
+            case .attempt: attempt()
+            case .giveUp(let loss): giveUp(loss)
+            case .comeBack: comeBack()
+            case .checkEnding: checkEnding()
+            case .end: break
+            }
+            followStates()
+        }
+    }
+
+    /// Waits for the next task.
+    private func nextJob(_ stallTimeout: UInt64) -> DeviceState.Job {
+        let wait = deviceState.withLock(wakes: false) {
+            $0.next(at: monotonicNanoseconds(), stallTimeout: stallTimeout).wait
+        }
+        var isFirst = true
+        let job = deviceState.wait(timeout: wait) { deviceState -> DeviceState.Job? in
+            let next = deviceState.next(at: monotonicNanoseconds(), stallTimeout: stallTimeout)
+            switch next.job {
+            case .stop: break
+            case .some: deviceState.isMoving = true
+            case nil:
+                // Another thread has changed the state, or a time limit now applies.
+                let isNews = !isFirst || (wait == nil && next.wait != nil)
+                isFirst = false
+                return isNews ? .look : nil
+            }
+            return next.job
+        }
+        return job ?? .look
+    }
+
+    /// Handles the loss of the device: replaces it by its stand-in, or ends the graph.
+    private func leave(_ loss: MediaGraphError) {
+        // The stream ends after the error, as with GStreamer's own sources, so that files are finished.
+        if policy == .never { failOnce(loss) }
+        let isForGood = deviceState.withLock { $0.chain }?.capture?.isLostForGood ?? false
+        let loss = isForGood && policy != .never ? Self.forGood(loss.detail) : loss
+        let camera = deviceState.withLock { $0.camera }
+        let others = camera.map { CameraIdentity.all().subtracting([$0]) } ?? []
+        let chain = deviceState.withLock { deviceState in
+            deviceState.lose(loss)
+            (deviceState.otherCameras, deviceState.isLostForGood) = (others, isForGood)
+            return deviceState.chain
+        }
+        keepCaps()
+        chain?.flow.cut()
+        let silence = chain?.flow.silence ?? 0
+        let now = element.currentRunningTime?.nanoseconds ?? 0
+        dropChain(within: DeviceSettings.removeTimeout)
+        // Read after the device's threads have ended. For a device without timestamps, use the time of its last buffer.
+        let lostAt = chain?.flow.end
+        let time = lostAt ?? ClockTime(nanoseconds: now - min(now, silence))
+        deviceState.withLock { deviceState in
+            deviceState.nextTry = monotonicNanoseconds() + deviceState.pause
+        }
+        standIn(from: lostAt, at: time, loss)
+    }
+
+    /// Remembers the stream's caps for the stand-in.
+    func keepCaps() {
+        guard let caps = pad?.currentCaps else { return }
+        deviceState.withLock { ($0.caps, $0.exactCaps) = (caps.continuable, caps) }
+    }
+
+    private static func forGood(_ detail: MediaGraphError.Detail) -> MediaGraphError {
+        let actual =
+            "\(detail.actual). X reuses window numbers, so the graph doesn't wait for this one; to wait for a window, set xname instead of xid"
+        return .deviceGone(.init(detail.subject, expected: detail.expected, actual: actual))
+    }
+
+    /// Shows a stand-in downstream, and reports the loss unless it was reported before.
+    func standIn(from begin: ClockTime?, at time: ClockTime = .zero, _ loss: MediaGraphError) {
+        let (label, latency, known, exact) = deviceState.withLock { ($0.label, $0.latency, $0.caps, $0.exactCaps) }
+        let downstream = pad?.peerCaps()
+        // Pictures and silence need a format, even if the device has never been present.
+        let caps =
+            known ?? (policy == .slate ? guessedType(downstream).flatMap { Caps.beginning($0, downstream) } : nil)
+        let given = exact ?? caps
+        let content = given.map { filling($0, label) } ?? .gaps
+        guard let standIn = DeviceStandIn.make(content, caps: given, from: begin, latency: latency) else { return }
+        add(standIn.element)
+        show(standIn.standIn.sourcePad)
+        let isNews = deviceState.withLock { deviceState in
+            deviceState.standIn = standIn
+            deviceState.caps = caps
+            // A device that returned but sent no data is still away.
+            guard deviceState.lostAt == nil else { return false }
+            deviceState.lostAt = time
+            deviceState.told(loss.code)
+            return true
+        }
+        Self.log.log(.info, element, "the device is away: \(loss)")
+        if isNews, policy != .never { post(DeviceMessage.lost(label, at: time, loss)) }
+        element.postLatencyChanged()
+    }
+
+    private func filling(_ caps: Caps, _ label: String) -> DeviceStandIn.Content {
+        guard policy == .slate else { return .gaps }
+        if let info = AudioInfo(caps) { return .silence(info) }
+        guard let info = VideoInfo(caps), let slate = Slate("\(label) is away", info) else { return .gaps }
+        let rate = info.framesPerSecond
+        return .picture(slate, every: rate.value > 0 ? rate : Fraction(30, 1))
+    }
+
+    /// Returns the media type of a device that hasn't been present yet; `nil` if it can't be told.
+    func guessedType(_ downstream: Caps?) -> MediaType? {
+        let settings = settings.current
+        guard !settings.source.isEmpty else { return settings.kind == .microphone ? .audio : .video }
+        // Looks at factories only: creating the elements may connect to a server that hangs.
+        let factories = Description(settings.source).resolved().outline.elements.map(\.factory)
+        return factories.reversed().lazy.compactMap(MediaType.init(givenBy:)).first
+            ?? downstream.flatMap(MediaType.init)
+    }
+
+    /// Tries whether the device has returned. It counts as returned when its first buffer arrives.
+    private func attempt() {
+        do throws(MediaGraphError) {
+            try openChain(isHeld: true)
+            guard let chain = deviceState.withLock({ $0.chain }) else { return }
+            let caps = deviceState.withLock { $0.caps }
+            let formats = try ask(chain) { chain.askFormats() }
+            let output = try chain.choose(of: formats, for: caps ?? pad?.peerCaps(), isFixed: caps != nil, in: self)
+            deviceState.withLock { $0.output = output }
+            try ask(chain) { () throws(MediaGraphError) in try chain.start() }
+            let callTimeout = max(settings.current.stallTimeout, DeviceSettings.minimumTimeout) * 1_000_000
+            deviceState.withLock { $0.trialEnd = monotonicNanoseconds() + callTimeout }
+        } catch { giveUp(error) }
+    }
+
+    /// Ends an attempt that has failed.
+    private func giveUp(_ loss: MediaGraphError?) {
+        Self.log.log(.debug, element, "still away: \(loss.map { "\($0)" } ?? "can be opened, but sends no data")")
+        let isNews = deviceState.withLock { deviceState in
+            deviceState.loss = loss ?? .deviceGone(.init(deviceState.label, actual: "sends no data"))
+            return deviceState.takeNews(of: loss?.code)
+        }
+        dropChain()
+        if let loss, isNews { postWarning(Self.problem(of: loss), "\(loss); retrying") }
+        deviceState.withLock { $0.nextTry = monotonicNanoseconds() + $0.pause }
+    }
+
+    /// Replaces the stand-in by the device.
+    private func comeBack() {
+        let (chain, output, standIn) = deviceState.withLock { ($0.chain, $0.output, $0.standIn) }
+        guard let chain else { return }
+        dropStandIn()
+        show(output)
+        chain.flow.open(from: standIn?.standIn.end ?? .zero)
+        deviceState.withLock { deviceState in (deviceState.isTrying, deviceState.output) = (false, nil) }
+        chain.flow.touch()
+        tellFormat(chain)
+        element.postLatencyChanged()
+    }
+
+    /// Handles a device that was told to end its stream and hasn't: it counts as lost if it is silent.
+    private func checkEnding() {
+        guard let chain = deviceState.withLock({ $0.isOver ? nil : $0.chain }) else { return }
+        let isSilent = chain.flow.silence >= DeviceSettings.endOfStreamTimeout * 1_000_000
+        guard isSilent, pad?.peer?.isReceiving != true else { return deviceState.withLock { $0.allowEnding() } }
+        let actual =
+            chain.flow.hasBegun
+            ? "didn't end its stream; it may be hanging" : "didn't end its stream, and has sent no data"
+        leave(.deviceGone(.init(chain.label, actual: actual)))
+    }
+
+    /// Handles a device that has been silent for its time limit: it counts as lost, unless it waits for downstream.
+    private func checkStall(_ milliseconds: UInt64) {
+        guard let chain = deviceState.withLock({ $0.chain }) else { return }
+        // A device that waits for downstream isn't lost.
+        guard pad?.peer?.isReceiving != true else { return chain.flow.touch() }
+        let least = chain.minimumTimeout(milliseconds)
+        let problem =
+            if !chain.flow.hasBegun {
+                "sent no data"
+            } else if least > milliseconds {
+                "sent no data within \(least) ms after its sound server woke up"
+            } else {
+                "sent no data for \(milliseconds) ms (stall-timeout)"
+            }
+        leave(.deviceGone(.init(chain.label, actual: problem)))
+    }
+}
+
+/// A weak reference to the node, for callbacks of the device's elements: abandoned elements may outlive the node.
+private struct Node: Sendable {
+    private let weak: WeakElement
+
+    init(_ instance: ElementInstance) { weak = WeakElement(instance) }
+
+    func tell(_ body: (DeviceSourceElement) -> Void) {
+        guard let element = weak.element else { return }
+        body(ElementClass.implementation(of: element.element, as: DeviceSourceElement.self))
+    }
+}

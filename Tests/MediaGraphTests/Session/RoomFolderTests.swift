@@ -1,0 +1,164 @@
+import Foundation
+import GStreamer
+import LocalSockets
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphRoomLink
+@testable import MediaGraphSession
+
+/// Tests who may use a room's folder and sockets, and what happens if the folder is removed, opened or locked.
+@Suite struct RoomFolderTests {
+    init() throws { try Nodes.register() }
+
+    // MARK: Other users of the machine
+
+    /// Starts a program as another user of this machine, which only root can do.
+    private static func asNobody(_ python: String, _ arguments: [String]) throws -> Process {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/setpriv")
+        process.arguments =
+            ["--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3", "-c", python] + arguments
+        // The tests' own output would otherwise stay open as long as this program.
+        (process.standardOutput, process.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
+        try process.run()
+        return process
+    }
+
+    private static let isRoot = getuid() == 0
+
+    @Test(
+        "SE-3 a socket of another user in the room's folder is refused",
+        .enabled(if: isRoot, "only root can be two users"))
+    func impostor() throws {
+        let folder = try TemporaryFolder()
+        chmod(folder.path, 0o777)
+        let socketPath = folder.file("1.socket")
+        let impostor = try Self.asNobody(
+            """
+            import socket, sys, time
+            s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.bind(sys.argv[1]); s.listen(); time.sleep(600)
+            """, [socketPath])
+        defer {
+            kill(impostor.processIdentifier, SIGKILL)
+            impostor.waitUntilExit()
+        }
+        var message = ""
+        #expect(
+            waitUntil {
+                do throws(LocalSocket.Failure) {
+                    _ = try LocalSocket.connected(to: socketPath)
+                    message = "connected"
+                } catch { message = error.description }
+                return message.contains("65534") || message == "connected"
+            })
+        #expect(message == "the socket belongs to another user of this machine (uid 65534; this process has uid 0)")
+    }
+
+    @Test(
+        "SE-3 another user of the machine who connects to a room's socket is turned away",
+        .enabled(if: isRoot, "only root can be two users"))
+    func stranger() throws {
+        let folder = try TemporaryFolder()
+        chmod(folder.path, 0o777)
+        let socketPath = folder.file("1.socket")
+        let listener = try LocalSocket.listening(at: socketPath)
+        chmod(socketPath, 0o777)
+        let stranger = try Self.asNobody(
+            """
+            import socket, sys
+            s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect(sys.argv[1]); s.recv(1)
+            """, [socketPath])
+        guard case .refused(let user) = listener.accept(timeout: 60_000_000) else {
+            kill(stranger.processIdentifier, SIGKILL)
+            Issue.record("the stranger was accepted")
+            return
+        }
+        #expect(user == 65534)
+        stranger.waitUntilExit()
+    }
+
+    // MARK: The room's folder
+
+    @Test("SE-3 programs find each other and keep their names even if the room's folder is removed")
+    func removedFolder() throws {
+        let room = #function
+        let (first, second, third) = (OtherRoom(), OtherRoom(), OtherRoom())
+        let (early, late) = try OtherRoom.links(room, first, second)
+        try FileManager.default.removeItem(atPath: RoomDirectory(room: room).path)
+        let new = try RoomLink(room: room, delegate: third)
+        new.start()
+        #expect(waitUntil { first.warnings.all.count == 1 && second.warnings.all.count == 1 })
+        #expect(waitUntil { first.shareLosses.all.count == 1 })
+        #expect(
+            first.warnings.all[0].hasSuffix("was removed while in use; it has been recreated"))
+        var error: MediaGraphError?
+        do throws(MediaGraphError) { _ = try new.join("bob") } catch let thrown { error = thrown }
+        #expect(error?.code == .alreadyInUse)
+        _ = try new.join("carol")
+        #expect(waitUntil { third.users.all.sorted() == ["alice", "bob"] }, "\(third.users.all)")
+        #expect(
+            waitUntil { first.users.all == ["alice", "carol"] && second.users.all == ["bob", "carol"] },
+            "\(first.users.all) \(second.users.all)")
+        for link in [new, late, early] { link.stop() }
+        #expect(RoomDirectory(room: room).endpoints == [])
+    }
+
+    @Test("SE-3 if others can write to the room's folder, new connections stop with one warning")
+    func openFolder() throws {
+        let room = #function
+        let first = OtherRoom()
+        let directory = RoomDirectory(room: room)
+        let other = try directory.enter()
+        let link = try RoomLink(room: room, delegate: first)
+        chmod(directory.path, 0o777)
+        link.start()
+        #expect(waitUntil { !first.warnings.all.isEmpty })
+        #expect(first.warnings.all.count == 1 && first.warnings.all[0].contains("777"), "\(first.warnings.all)")
+        chmod(directory.path, 0o700)
+        guard case .connected = other.socket.accept(timeout: 60_000_000) else {
+            Issue.record("the link didn't connect")
+            return
+        }
+        link.stop()
+        other.socket.close()
+        directory.leave(other.endpoint)
+    }
+
+    @Test("SE-3 the error for a lock that a stopped program holds names the program")
+    func heldLock() throws {
+        let folder = try TemporaryFolder()
+        let base = folder.file("rooms")
+        let directory = RoomDirectory(room: "r", base: base, lockTimeout: 0)
+        let entry = try directory.enter()
+        let lock = try #require(try FileLock("\(base)/lock"))
+        lock.write("1234")
+        do throws(MediaGraphError) {
+            _ = try directory.enter()
+            Issue.record("entered despite the lock")
+        } catch { #expect(error.code == .timeOut && "\(error)".contains("kill -CONT 1234"), "\(error)") }
+        withExtendedLifetime((entry, lock)) {}
+    }
+
+    @Test("SE-9 a user who shares keeps the room's share after the folder was removed")
+    func removedShare() throws {
+        let room = #function
+        let directory = RoomDirectory(room: room)
+        let entry = try directory.enter()
+        let floor = ShareFloor()
+        func claim(_ user: String) throws(MediaGraphError) -> ShareDecision { try directory.claimShare(user) }
+        try floor.take(StreamKey(user: "bob", kind: .share)) { () throws(MediaGraphError) in try claim("bob") }
+        try FileManager.default.removeItem(atPath: directory.path)
+        try floor.renew { (user) throws(MediaGraphError) in try claim(user) }
+        guard case .sharedBy(let user) = try directory.claimShare("alice") else {
+            Issue.record("two users share at the same time")
+            return
+        }
+        #expect(user == "bob")
+        withExtendedLifetime(floor) {}
+        entry.socket.close()
+        directory.leave(entry.endpoint)
+    }
+}
