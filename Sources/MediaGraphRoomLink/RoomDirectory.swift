@@ -113,17 +113,17 @@ package struct RoomDirectory: Sendable {
             // the number of an earlier one.
             let next = max((taken.max() ?? 0) + 1, Int(monotonicNanoseconds() / 1_000_000))
             let endpoint = former.flatMap { taken.contains($0) ? nil : $0 } ?? next
-            let path = socketPath(of: endpoint)
+            let file = socketPath(of: endpoint)
             // Before creating a folder that couldn't be used.
-            try Self.check(path)
+            try Self.check(file)
             try Self.prepare(path)
             do throws(LocalSocket.Failure) {
-                let socket = try LocalSocket.listening(at: path)
+                let socket = try LocalSocket.listening(at: file)
                 var status = stat()
-                _ = lstat(path, &status)
+                _ = lstat(file, &status)
                 return Entry(endpoint: endpoint, socket: socket, device: status.st_dev, inode: status.st_ino)
             } catch {
-                throw .notPermitted(.init(path, actual: "can't create the socket: \(error)"))
+                throw .notPermitted(.init(file, actual: "can't create the socket: \(error)"))
             }
         }
     }

@@ -84,7 +84,7 @@ extension Sample {
         try await graph.start()
         _ = try await graph.waitUntilEnd()
         // When this call returns, no callback is running.
-        try pipe.unsubscribe(delegate)
+        try await pipe.unsubscribe(delegate)
         await delegate.finish()
         await graph.stop()
         return lines.all
