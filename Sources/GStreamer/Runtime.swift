@@ -2,7 +2,8 @@ import CGStreamer
 
 /// The GStreamer library in this process.
 public enum GStreamerRuntime {
-    /// Initialises GStreamer. Only the first call does anything; later calls just test a flag. Call it from any thread.
+    /// Initializes GStreamer. Only the first call does anything; later calls just test a flag. May be called from any
+    /// thread.
     public static func initialize() {
         _ = initialized
     }

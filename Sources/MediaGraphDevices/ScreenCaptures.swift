@@ -21,8 +21,8 @@ package final class ScreenCaptures: Sendable {
 
     package init() {}
 
-    /// Starts a run. Returns whether the graph has elements that capture a screen. They are searched once, because they
-    /// don't change after the graph is made.
+    /// Starts a run. Returns whether the graph has elements that capture a screen. The pipeline is searched once, because
+    /// its elements don't change after the graph is made.
     package func begin(in pipeline: Pipeline) -> Bool {
         let all =
             captures.withLock { $0.all }
@@ -82,8 +82,8 @@ package final class ScreenCaptures: Sendable {
     }
 
     /// Handles a loss. Each element that captured the lost screen or window posts an error, or a warning if it only fed
-    /// a session, and its stream ends, so that it doesn't call the lost server any more. Don't call this on the
-    /// element's own thread.
+    /// a session, and its stream ends, so that it doesn't call the lost server any more. If a server is lost, each sink
+    /// with a window on it posts an error too. Don't call this on the element's own thread.
     package func end(_ loss: XConnections.Loss, isShare: (Element) -> Bool) {
         for capture in captures.withLock({ $0.all }) ?? [] {
             let element = capture.element

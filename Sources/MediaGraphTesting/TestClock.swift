@@ -26,8 +26,8 @@ public final class TestClock: Sendable {
     /// Wraps a clock that is a `GstTestClock`.
     init(_ clock: Clock) {
         self.clock = clock
-        // GstTestClock doesn't release a thread that waits for a time in the past, as every pipe does. This thread
-        // does.
+        // GstTestClock doesn't wake threads that wait for a time in the past, and every pipe has such a thread. The
+        // thread below wakes them.
         let releaser = NativeThread("test-clock") { [clock, weak self] in
             while self != nil {
                 // Releases the ID that GStreamer chooses, rather than those of a list. A thread on the list may have
@@ -47,7 +47,7 @@ public final class TestClock: Sendable {
         gst_test_clock_set_time(clock.testClock, GstClockTime(time.nanoseconds))
     }
 
-    /// Moves the clock forward by a duration. Releases all threads whose time has come then.
+    /// Moves the clock forward by a duration. Releases all threads that wait for the new time or an earlier one.
     public func advance(by duration: ClockTime) {
         advance(to: ClockTime(nanoseconds: time.nanoseconds + duration.nanoseconds))
     }

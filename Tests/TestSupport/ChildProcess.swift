@@ -7,7 +7,7 @@ public struct ChildProcess: Sendable {
     /// The standard output.
     public let output: String
     /// The standard error.
-    public let errors: String
+    public var errors: String
 
     /// Runs a program, given by its path or by a name that `PATH` finds. Kills it after `timeout` seconds; the status
     /// is then 9.

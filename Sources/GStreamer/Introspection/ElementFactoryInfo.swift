@@ -18,7 +18,7 @@ package struct ElementFactoryInfo: Sendable, Hashable {
         case unknown
     }
 
-    /// Looks up a factory and loads its plugin, which can take a while the first time. Call it from any thread.
+    /// Looks up a factory and loads its plugin, which can take a while the first time. May be called from any thread.
     package static func lookUp(_ name: String) -> Lookup {
         GStreamerRuntime.initialize()
         var exists: gboolean = 0

@@ -7,7 +7,7 @@ package enum PropertyValueError: Error, Sendable, Hashable {
     case unreadable
     /// The text is a value of the property's type, but the property doesn't allow it.
     case outOfRange
-    /// GStreamer would read the text as another value than it seems to be. The associated string explains this.
+    /// GStreamer would read the text differently from what it appears to say. The associated string explains how.
     case misread(String)
 }
 

@@ -5,7 +5,7 @@ package final class FrameBackup {
     private let buffer: Buffer
     private let info: VideoInfo
 
-    /// Allocates memory for a frame of the format `info`; `nil` if there is none.
+    /// Allocates memory for a frame of the format `info`; `nil` if memory is exhausted.
     package init?(_ info: VideoInfo) {
         guard let buffer = Buffer(size: info.size) else { return nil }
         self.buffer = buffer

@@ -26,7 +26,7 @@ package struct KeptBuffer: ~Copyable, Sendable {
         self.buffer = buffer.retained
     }
 
-    /// Keeps a copy of the buffer, which doesn't count for the pool.
+    /// Keeps a copy of the buffer, which doesn't count against the pool's limit.
     package init(copying buffer: BufferAccess) {
         self.buffer = buffer.copied
         share = nil

@@ -1,7 +1,7 @@
 import CGStreamer
 import Synchronization
 
-/// Counts the buffers that arrive at a sink pad, including each buffer of a list. Use it from any thread.
+/// Counts the buffers that arrive at a sink pad, including each buffer of a list. Thread-safe.
 package final class BufferCounter: Sendable {
     private let counted = Atomic<UInt64>(0)
 

@@ -53,7 +53,7 @@ public enum ElementProblem: Sendable, CaseIterable {
 }
 
 extension Element {
-    /// Posts an error on the bus, which ends the graph. Call it from any thread.
+    /// Posts an error on the bus, which ends the graph. May be called from any thread.
     ///
     /// `text` tells users what happened, `debug` is for developers, and `details` are for programs. The message also
     /// names the place in the source code: `file`, `function` and `line`.
@@ -64,7 +64,7 @@ extension Element {
         message(GST_MESSAGE_ERROR, problem, text, debug, details, file, function, line)
     }
 
-    /// Posts a warning on the bus; the graph continues. Call it from any thread.
+    /// Posts a warning on the bus; the graph continues. May be called from any thread.
     ///
     /// The parameters are those of ``postError(_:_:debug:details:file:function:line:)``.
     public func postWarning(

@@ -2,7 +2,7 @@ import CGStreamer
 import Synchronization
 
 /// Counts events of a graph, shared by all elements of that graph. The count is stored on the outermost bin and freed
-/// with it. Use it from any thread.
+/// with it. Thread-safe.
 package final class GraphCounter: Sendable {
     private let quark: GQuark
     /// Serializes the increments.

@@ -1,7 +1,7 @@
 import CGStreamer
 import Synchronization
 
-/// Measures how far an element has read the input of a sink pad, in pull or push mode. Use it from any thread.
+/// Measures how far an element has read the input of a sink pad, in pull or push mode. Thread-safe.
 package final class InputExtent: Sendable {
     private let end = Atomic<UInt64>(0)
     /// Set when EOS reaches the pad; the pad's own flag is set only after its element has handled the event.

@@ -105,7 +105,7 @@ package final class MediaRange: Sendable {
     private func reached(_ pad: Pad) -> GstPadProbeReturn {
         // The stream is a file's bytes. A demuxer downstream adds timestamps.
         guard pad.hasTimeSegment, let element = pad.parent else { return GST_PAD_PROBE_PASS }
-        // An element upstream sets these timestamps and has already handled the seek.
+        // The timestamps come from an element upstream, which has already handled the seek.
         let isBehindTimedElement = element.pads.contains { $0.direction == .sink && $0.hasTimeSegment }
         return state.withLock { state in
             // The same applies to a bin's pad if an element inside of the bin has handled the seek.

@@ -68,7 +68,7 @@ public final class Pad: ObjectReference, @unchecked Sendable {
     }
 
     /// Asks encoders upstream for a key frame as soon as possible, with all headers (`GstForceKeyUnit`). For a sink
-    /// pad. Call it from any thread.
+    /// pad. May be called from any thread.
     public func requestKeyFrame() {
         gst_pad_push_event(pad, gst_video_event_new_upstream_force_key_unit(GstClockTime(UInt64.max), 1, 0))
     }

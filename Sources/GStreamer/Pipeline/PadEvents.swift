@@ -37,8 +37,9 @@ extension Pad {
         }
     }
 
-    /// Replaces the stream ID in all STREAM_START events that leave by this source pad, so that downstream sees one
-    /// continuous stream when another element takes over. Call it once.
+    /// Makes downstream see one continuous stream when another element takes over: replaces the stream ID and the group
+    /// ID in all STREAM_START events that leave through this source pad, and drops a SEGMENT that repeats the last one.
+    /// Call it once.
     package func setStreamID(_ id: String) {
         addProbe(GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, holding: StreamID(id)) { pad, info, context in
             guard let event = gst_pad_probe_info_get_event(info) else { return GST_PAD_PROBE_OK }
@@ -61,7 +62,7 @@ extension Pad {
         }
     }
 
-    /// Whether the linked pad has received an equal segment last.
+    /// Whether the linked pad's current segment equals the event's.
     private static func peerHas(_ event: UnsafeMutablePointer<GstEvent>, _ pad: UnsafeMutablePointer<GstPad>?) -> Bool {
         guard let pad, let peer = gst_pad_get_peer(pad) else { return false }
         defer { gst_object_unref(peer) }

@@ -1,7 +1,7 @@
 import CGStreamer
 import Synchronization
 
-/// Detects whether the raw audio at a pad has been digital silence only. Use it from any thread.
+/// Detects whether the raw audio at a pad has been digital silence only. Thread-safe.
 package final class SilenceDetector: Sendable {
     private enum Finding: Int, AtomicRepresentable { case nothingYet, silence, sound }
 

@@ -1,7 +1,7 @@
 import CGStreamer
 import Synchronization
 
-/// Measures how far a stream has advanced at a source pad. Use it from any thread.
+/// Measures how far a stream has advanced at a source pad. Thread-safe.
 package final class StreamExtent: Sendable {
     private struct State: Sendable {
         var end: ClockTime?

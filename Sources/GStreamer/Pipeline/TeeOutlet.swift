@@ -2,12 +2,13 @@ import CGStreamer
 import Synchronization
 
 extension Element {
-    /// Requests another source pad of a `tee`, which may be running; `nil` if the tee refuses. Call it from any thread.
+    /// Requests another source pad of a `tee`, which may be running; `nil` if the tee refuses. May be called from any
+    /// thread.
     ///
     /// The tee copies the sticky events of its sink pad to the new pad, and then adds the pad (GStreamer 1.22). The new
     /// pad never gets an event that passes in between, nor one that the sink pad stores only after the other source
-    /// pads have it. So a probe blocks the sink pad during the request, and adds the missing events when the next data
-    /// arrives.
+    /// pads have it. So a probe makes the streaming thread wait during the request, and adds the missing events when the
+    /// next data arrives.
     package func requestTeeOutlet() -> Pad? {
         guard let inlet = staticPad("sink") else { return nil }
         let request = TeeRequest()
@@ -40,8 +41,8 @@ private final class TeeRequest: Sendable {
 }
 
 extension Pad {
-    /// Stores the sticky events of a tee's sink pad on all its source pads. Events that a source pad has already stay
-    /// the same.
+    /// Stores the sticky events of a tee's sink pad on all its source pads. Storing an event that a source pad already
+    /// has changes nothing.
     fileprivate static func completeOutlets(behind inlet: UnsafeMutablePointer<GstPad>) {
         guard let tee = gst_pad_get_parent_element(inlet) else { return }
         defer { gst_object_unref(tee) }

@@ -47,14 +47,14 @@ open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
     open class var handlesSentEvents: Bool { false }
 
     /// Called when an EOS event is sent to the bin, usually to end the whole graph, before the bin's sources receive
-    /// it. Any thread.
+    /// it. May be called from any thread.
     ///
     /// Returns whether the subclass ends its sources itself. If false, the default, the base class sends EOS to all
     /// sources, and once more to all of them if a child is added or removed meanwhile.
     open func endOfStreamRequested() -> Bool { false }
 
     /// Called when the pipeline has computed its latency, for the first time or again, before the bin's sinks receive
-    /// the LATENCY event. Any thread. Does nothing by default.
+    /// the LATENCY event. May be called from any thread. Does nothing by default.
     open func latencyDecided() {}
 
     /// Whether `childPosted` is called. False by default.
@@ -88,7 +88,8 @@ open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
     public func add(_ child: Element) { instance.add(child) }
 
     /// Removes a child. If `stops`, sets it to NULL afterwards, which waits while another thread changes the child's
-    /// state. With `stops: false` that thread has to stop the child.
+    /// state. With `stops: false`, the thread that changes the
+    /// child's state must stop it.
     public func remove(_ child: Element, stops: Bool = true) {
         // Otherwise a state change of the bin on another thread would start the child again.
         child.setStateLocked(true)

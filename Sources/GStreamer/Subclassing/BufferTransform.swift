@@ -103,10 +103,10 @@ open class BufferTransform: ElementImplementation, ParentClass, @unchecked Senda
     /// Returns whether the element could stop. Returns true by default.
     open func stop() -> Bool { true }
 
-    /// Turns pass-through mode on or off, in which buffers pass unchanged. Any thread.
+    /// Turns pass-through mode on or off, in which buffers pass unchanged. May be called from any thread.
     public func setPassthrough(_ on: Bool) { gst_base_transform_set_passthrough(base, on ? 1 : 0) }
 
-    /// Requests a new negotiation of the output caps before the next buffer. Any thread.
+    /// Requests a new negotiation of the output caps before the next buffer. May be called from any thread.
     public func renegotiate() { gst_base_transform_reconfigure_src(base) }
 
     /// Sends a sticky custom event with `structure` downstream, in order with the buffers. Elements that are linked
@@ -118,7 +118,7 @@ open class BufferTransform: ElementImplementation, ParentClass, @unchecked Senda
     }
 
     /// The current input caps, or the caps that upstream can produce if there are none yet; `nil` if the pad isn't
-    /// linked either. Any thread.
+    /// linked either. May be called from any thread.
     public var upstreamCaps: Caps? {
         let pad = Pad(retaining: UnsafeMutableRawPointer(base.pointee.sinkpad))
         return pad.currentCaps ?? pad.peerCaps()

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The GObject instance of a Swift implementation. Unowned, because the instance owns the implementation.
 public struct ElementInstance: Sendable {
-    // The address stays valid for the implementation, which the instance releases in its finalize function.
+    // The address outlives the implementation: the instance's finalize function releases the implementation.
     package let address: UInt
     package var element: UnsafeMutablePointer<GstElement> { UnsafeMutablePointer(bitPattern: address)! }
 
@@ -74,10 +74,11 @@ open class ElementImplementation: @unchecked Sendable {
         g_object_notify(UnsafeMutableRawPointer(instance.element).assumingMemoryBound(to: GObject.self), property)
     }
 
-    /// Posts an element message on the bus. Any thread.
+    /// Posts an element message on the bus. May be called from any thread.
     public func post(_ structure: Structure) { element.post(structure) }
 
-    /// Posts an error on the bus, which ends the graph. Any thread. `details` are fields that programs can read.
+    /// Posts an error on the bus, which ends the graph. May be called from any thread. `details` are fields that
+    /// programs can read.
     public func postError(
         _ problem: ElementProblem, _ text: String, debug: String = "", details: Structure? = nil,
         file: StaticString = #fileID, function: StaticString = #function, line: UInt = #line
@@ -86,7 +87,7 @@ open class ElementImplementation: @unchecked Sendable {
             problem, text, debug: debug, details: details, file: file, function: function, line: line)
     }
 
-    /// Posts a warning on the bus; the graph continues. Any thread.
+    /// Posts a warning on the bus; the graph continues. May be called from any thread.
     public func postWarning(
         _ problem: ElementProblem, _ text: String, debug: String = "", file: StaticString = #fileID,
         function: StaticString = #function, line: UInt = #line
@@ -162,7 +163,7 @@ public enum StateChange: Sendable {
     case pausedToReady
     /// From READY to NULL: the element releases its resources.
     case readyToNull
-    /// From a state to itself, with which GStreamer applies settings again.
+    /// From a state to itself, which makes the element apply its settings again.
     case none(State)
 
     package var raw: GstStateChange {

@@ -158,18 +158,19 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
     /// later in the processing of a buffer, the base class has already decided whether to make the buffer writable.
     public func setPassthrough(_ on: Bool) { gst_base_transform_set_passthrough(transform, on ? 1 : 0) }
 
-    /// Asks upstream to negotiate the caps again (RECONFIGURE). Any thread.
+    /// Asks upstream to negotiate the caps again (RECONFIGURE). May be called from any thread.
     public func renegotiate() { gst_base_transform_reconfigure_sink(transform) }
 
-    /// Sends a custom event with `structure` upstream. Elements that don't know it pass it on. Any thread.
+    /// Sends a custom event with `structure` upstream. Elements that don't know it pass it on. May be called from any
+    /// thread.
     public func sendUpstream(_ structure: Structure) {
         Pad(retaining: UnsafeMutableRawPointer(transform.pointee.sinkpad)).sendUpstream(structure)
     }
 
-    /// The input's current caps; `nil` before the first CAPS event. Any thread.
+    /// The input's current caps; `nil` before the first CAPS event. May be called from any thread.
     public var currentCaps: Caps? { gst_pad_get_current_caps(transform.pointee.sinkpad).map(Caps.init(taking:)) }
 
-    /// The input's last STREAM_START event; `nil` before the first. Any thread.
+    /// The input's last STREAM_START event; `nil` before the first. May be called from any thread.
     package var currentStream: StreamStart? {
         guard let event = gst_pad_get_sticky_event(transform.pointee.sinkpad, GST_EVENT_STREAM_START, 0) else {
             return nil
@@ -179,7 +180,7 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
     }
 
     /// The caps that upstream can produce and that downstream accepts, queried now; `nil` for a pad that isn't linked.
-    /// Any thread.
+    /// May be called from any thread.
     public var peerCaps: (upstream: Caps?, downstream: Caps?) {
         func peer(_ pad: UnsafeMutablePointer<GstPad>) -> Caps? {
             Pad(retaining: UnsafeMutableRawPointer(pad)).peerCaps()

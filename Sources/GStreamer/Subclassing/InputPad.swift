@@ -8,7 +8,7 @@ open class InputPadDelegate: @unchecked Sendable {
     /// Creates a delegate.
     public init() {}
 
-    /// The caps that the pad accepts at the moment; by default `ANY`. Any thread.
+    /// The caps that the pad accepts at the moment; by default `ANY`. May be called from any thread.
     open var caps: Caps { Caps("ANY")! }
 
     /// Called with the caps of the following buffers. Returns whether they are accepted; if false, upstream's stream

@@ -1,7 +1,6 @@
 import CGStreamer
 
-/// Reports the refusal of a value from an element's `set_property` function, which can't return anything, to a Swift
-/// caller.
+/// Tells a Swift caller why an element refused a property's value: `set_property` itself can't return an error.
 ///
 /// The reason is stored on the element as qdata, so that a caller in another copy of this code finds it too. Each
 /// thread has its own quark: `set_property` runs on its caller's thread, and other threads may set properties at the
@@ -33,8 +32,8 @@ enum PropertyRefusal {
         g_object_get_qdata(object.assumingMemoryBound(to: GObject.self), quietQuark) != nil
     }
 
-    /// Returns whether this thread is inside `during`, whose caller receives the refusal. False if GObject's functions
-    /// set the property directly, whose caller receives nothing.
+    /// Returns whether this thread is inside `during`, whose caller receives the reason. False if the property is
+    /// set through GObject: that caller receives no reason.
     static func isAwaited(_ object: UnsafeMutableRawPointer) -> Bool {
         g_object_get_qdata(object.assumingMemoryBound(to: GObject.self), awaitedQuark) != nil
     }

@@ -144,10 +144,10 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
     open func lastBufferSent() {}
 
     /// Called when a flush starts or data flow ends: a blocked `create` must return `flushing` at once, as must later
-    /// calls until `unlockStop`. Any thread. Does nothing by default.
+    /// calls until `unlockStop`. May be called from any thread. Does nothing by default.
     open func unlock() {}
 
-    /// Called when `create` may block again after `unlock`. Any thread. Does nothing by default.
+    /// Called when `create` may block again after `unlock`. May be called from any thread. Does nothing by default.
     open func unlockStop() {}
 
     /// Called in the change from READY to PAUSED, before data flows, on the thread that changes the state. Returns
@@ -158,21 +158,22 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
     /// Returns whether the element could stop. Returns true by default.
     open func stop() -> Bool { true }
 
-    /// Called when downstream requests a new negotiation (RECONFIGURE). Any thread. Does nothing by default.
+    /// Called when downstream requests a new negotiation (RECONFIGURE). May be called from any thread. Does nothing by
+    /// default.
     open func downstreamReconfigured() {}
 
     /// Called with the pipeline's latency, by which sinks render buffers later than their timestamps (LATENCY event).
-    /// Any thread. Does nothing by default.
+    /// May be called from any thread. Does nothing by default.
     open func latencyDecided(_ latency: ClockTime) {}
 
     /// Called when downstream requests a key frame (`GstForceKeyUnit`) from the running time `time` on, or as soon as
-    /// possible if `time` is `nil`. Any thread.
+    /// possible if `time` is `nil`. May be called from any thread.
     ///
     /// Returns whether a key frame will be sent. If false, the default, the base class handles the event.
     open func keyFrameRequested(at time: ClockTime?) -> Bool { false }
 
-    /// Called with the structure of a custom upstream event, such as one from `Pad.sendUpstream`. Any thread. Does
-    /// nothing by default.
+    /// Called with the structure of a custom upstream event, such as one from `Pad.sendUpstream`. May be called from
+    /// any thread. Does nothing by default.
     open func received(_ structure: Structure) {}
 
     /// Called with downstream's answer to an ALLOCATION query, which is empty if no element answered. Called on the

@@ -208,7 +208,8 @@ enum DeviceFamily {
     /// Opens the element by setting it to READY. Returns its error, or a finding if it doesn't offer the filter's caps.
     private func refusal(_ opened: OpenedElement, _ mend: String) -> Finding? {
         guard let element = Element(factory: opened.factory) else { return nil }
-        for property in opened.properties { element.configure(property.name, parsing: property.value) }
+        // A wrong property is a mistake of the description, which `mediagraph check` reports, and not a lack of the machine.
+        for property in opened.properties { try? element.setPropertyQuietly(property.name, parsing: property.value) }
         let pipeline = Pipeline()
         let errorMessage = Mutex<String?>(nil)
         pipeline.onMessage { message in

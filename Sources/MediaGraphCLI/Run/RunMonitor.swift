@@ -45,7 +45,7 @@ final class RunMonitor: Sendable {
         state = Mutex(State(reporter: reporter))
     }
 
-    // MARK: The run's course
+    // MARK: Run events
 
     func begin(_ title: String) {
         let (progress, subscriptions) = (graph.progress, graph.sessionSubscriptions)
@@ -55,7 +55,7 @@ final class RunMonitor: Sendable {
         }
     }
 
-    /// Reports a delay, unless the graph's state has changed since it was found. Once the run is asked to end, delays
+    /// Reports a delay, unless the graph's state has changed since the delay was detected. Once the run is asked to end, delays
     /// aren't reported any more: the last report says what the graph was waiting for.
     func delayed(_ delay: RunFailure, isStarting: Bool) {
         queue.async { [self] in
@@ -138,8 +138,7 @@ final class RunMonitor: Sendable {
         }
     }
 
-    /// Keeps what the graph loses when it is stopped for the last report: its counters and the list of unfinished
-    /// files.
+    /// Saves for the last report what the graph loses when it is stopped: its counters and the list of unfinished files.
     func freeze() {
         let (progress, files) = (graph.progress, graph.unfinishedFiles)
         state.withLock { ($0.frozen, $0.incompleteFiles) = (progress, files) }
@@ -181,7 +180,7 @@ final class RunMonitor: Sendable {
         if isGone { readerIsGone() }
     }
 
-    /// Whether the last report has been given.
+    /// Whether the last report has been given; false if the state is locked. Never blocks.
     var isOver: Bool { state.withLockIfAvailable { $0.isOver } ?? false }
 
     // MARK: Leaving the terminal

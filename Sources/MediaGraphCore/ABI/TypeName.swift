@@ -1,6 +1,6 @@
 import Foundation
 
-/// Returns a type's name as its source code spells it, for messages. Optimised builds print private types as
+/// Returns a type's name as its source code spells it, for messages. Optimized builds print private types as
 /// "(Name in _8380B6BA…)".
 package func typeName(_ type: Any.Type) -> String {
     let text = "\(type)"

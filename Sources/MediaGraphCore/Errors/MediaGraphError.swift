@@ -3,7 +3,7 @@
 public enum MediaGraphError: Error, Sendable, Hashable {
     /// The call is out of order, or two settings exclude each other.
     case wrongUsage(Detail)
-    /// The node hasn't been initialised, or is gone.
+    /// The node hasn't been initialized, or is gone.
     case uninitialized(Detail)
     /// The name is taken, the delegate is already subscribed, another user is sharing, or the node already has a
     /// handler.

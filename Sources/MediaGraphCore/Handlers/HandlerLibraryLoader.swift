@@ -28,8 +28,8 @@ extension HandlerRegistry {
         try registerOnce(UInt(bitPattern: library), path, unsafeBitCast(symbol, to: EntryPoint.self))
     }
 
-    /// Registers a library's handlers unless the library is registered already. If that fails, the next attempt tries
-    /// again.
+    /// Registers a library's handlers unless the library is registered already. If one handler fails, none of them stays
+    /// registered, and the next attempt tries again.
     func registerOnce(
         _ library: UInt, _ path: String, _ entryPoint: (UnsafeRawPointer) -> Int32
     ) throws(MediaGraphError) {
@@ -42,6 +42,8 @@ extension HandlerRegistry {
 
     private func register(_ path: String, _ entryPoint: (UnsafeRawPointer) -> Int32) throws(MediaGraphError) {
         let visit = LibraryVisit(registry: self, path: path)
+        var succeeded = false
+        defer { if !succeeded { for entry in visit.added { remove(entry) } } }
         let answer = SwiftVersion.current.withCString { version in
             var registry = MGHandlerRegistry(
                 abi_version: MEDIAGRAPH_ABI_VERSION, swift_version: version,
@@ -59,7 +61,7 @@ extension HandlerRegistry {
             return withExtendedLifetime(visit) { entryPoint(&registry) }
         }
         switch answer {
-        case MG_PASS: return
+        case MG_PASS: succeeded = true
         case MG_WRONG_ABI:
             throw .unsupported(
                 .init(
@@ -84,6 +86,7 @@ private final class LibraryVisit {
     let registry: HandlerRegistry
     let path: String
     var failure: MediaGraphError?
+    private(set) var added: [HandlerRegistry.Entry] = []
 
     init(registry: HandlerRegistry, path: String) {
         self.registry = registry
@@ -110,11 +113,12 @@ private final class LibraryVisit {
         }
         let options = String(cString: description.options).split(separator: "\n").map { HandlerOption(line: $0) }
         let foreign = ForeignHandler(description)
-        try registry.add(
-            HandlerRegistry.Entry(
-                kind: kind, name: String(cString: description.name), summary: String(cString: description.summary),
-                options: options, formats: [], library: path,
-                make: { options, memory throws(MediaGraphError) in try foreign.make(options, in: memory) },
-                validate: { options throws(MediaGraphError) in try foreign.validate(options) }))
+        let entry = HandlerRegistry.Entry(
+            kind: kind, name: String(cString: description.name), summary: String(cString: description.summary),
+            options: options, formats: [], library: path,
+            make: { options, memory throws(MediaGraphError) in try foreign.make(options, in: memory) },
+            validate: { options throws(MediaGraphError) in try foreign.validate(options) })
+        try registry.add(entry)
+        added.append(entry)
     }
 }

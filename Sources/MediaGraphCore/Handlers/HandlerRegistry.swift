@@ -114,6 +114,8 @@ public final class HandlerRegistry: Sendable {
         }
     }
 
+    func remove(_ entry: Entry) { entries.withLock { $0[entry.kind]?[entry.name] = nil } }
+
     // MARK: Looking up
 
     /// Returns all handlers of a kind, sorted by name.

@@ -58,12 +58,12 @@ package struct FileKind: Equatable {
     /// Returns the kind of file with one of these media types.
     static func of(types: [String]) -> FileKind? { all.first { !Set($0.types).isDisjoint(with: types) } }
 
-    /// Returns the path's extension in lower case; empty if the path has none.
+    /// Returns the text after the path's last dot in lower case; empty if the path has no dot.
     package static func ending(of path: String) -> String {
         path.lastIndex(of: ".").map { path[path.index(after: $0)...].lowercased() } ?? ""
     }
 
-    /// Returns the path with another extension.
+    /// Returns the path with another extension; unchanged if the path has no dot.
     package static func renamed(_ path: String, to ending: String) -> String {
         path.lastIndex(of: ".").map { path[...$0] + ending } ?? path
     }

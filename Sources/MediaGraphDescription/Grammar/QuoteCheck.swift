@@ -1,5 +1,4 @@
-/// Finds unclosed quotes. GStreamer's lexer takes them for ordinary characters, which makes nonsense of the text after
-/// them. Here, an unclosed quote ends with its line, so that the next line is read as intended.
+/// Finds unclosed quotes. GStreamer's lexer treats them as ordinary characters, and misreads everything after them. Here, an unclosed quote ends with its line, so that the next line is read as intended.
 enum QuoteCheck {
     struct Outcome {
         var tokens: [Token]
@@ -37,9 +36,8 @@ enum QuoteCheck {
                 }
                 for quote in "\"'".utf8 where bytes[value].contains(quote) { suspects[quote] = value }
             case .character(let byte):
-                // A quote by itself closes nothing. Either the value before it has taken this quote's partner for its
-                // own closing quote, or the value contains a quote that opens nothing because it isn't at the
-                // beginning.
+                // A stray quote. Either an earlier value was closed by this quote's partner, or that value contains a
+                // quote that isn't at its beginning.
                 guard let value = suspects[byte] else { continue }
                 let newline = UInt8(ascii: "\n")
                 if bytes[value].contains(newline) || !bytes[value.upperBound..<token.range.lowerBound].contains(newline)

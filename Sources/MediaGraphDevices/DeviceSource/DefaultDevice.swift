@@ -11,7 +11,8 @@ package enum DefaultDevice {
         let list = MediaDevices.listNow(kind.kind, within: milliseconds)
         let devices = list.devices.filter { !$0.isMonitor }
         if let device = devices.first(where: { $0.isDefault == true }) { return device.text }
-        // A lister that didn't answer may have the default device. Not for cameras: their default is known by its path.
+        // A lister that didn't answer may know the default device. If other cameras were found, that doesn't matter:
+        // which camera is the default follows from the paths.
         if let error = list.unanswered.first, devices.isEmpty || kind != .camera { throw error }
         guard let device = devices.first else {
             if kind == .screen {

@@ -35,7 +35,7 @@ final class ObserverHandle: @unchecked Sendable {
         return (new, true)
     }
 
-    /// Marks the cached preference as outdated. Any thread.
+    /// Marks the cached preference as outdated. May be called from any thread.
     func markPreferenceOutdated() { isOutdated.store(true, ordering: .releasing) }
 
     /// Discards the cached preference if it is marked as outdated.

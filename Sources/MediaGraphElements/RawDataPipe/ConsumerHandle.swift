@@ -31,16 +31,18 @@ final class ConsumerHandle: @unchecked Sendable {
         abi.start(abi.context, policy.rawValue, Int32(clamping: maxFrames))
     }
 
-    /// Makes a call that waits in the handler return, and keeps calls from waiting until `resume`. Any thread.
+    /// Makes a call that waits in the handler return, and keeps calls from waiting until `resume`. May be called from
+    /// any thread.
     func interrupt() { abi.interrupt(abi.context) }
 
-    /// Lets calls wait in the handler again. Any thread.
+    /// Lets calls wait in the handler again. May be called from any thread.
     func resume() { abi.resume(abi.context) }
 
     /// Identifies a delegate; `nil` for a handler.
     var identity: UnsafeRawPointer? { abi.identity }
 
-    /// Whether the receiver still exists. False for a weakly held delegate that was deallocated. Any thread.
+    /// Whether the receiver still exists. False for a weakly held delegate that was deallocated. May be called from any
+    /// thread.
     var isAlive: Bool { abi.is_alive.map { $0(abi.context) != 0 } ?? true }
 
     enum Answer {

@@ -189,7 +189,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
 
     private func announceDemand() { appSink.staticPad("sink")?.sendUpstream(Resolution.demandChanged) }
 
-    /// Keeps all threads from waiting in a handler until `release`. Any thread.
+    /// Keeps all threads from waiting in a handler until `release`. May be called from any thread.
     func hold(_ reason: DeliveryHolds) {
         holds.withLock { _ = $0.insert(reason) }
         generation.add(1, ordering: .releasing)

@@ -112,7 +112,8 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         line.open(queue, "mg-pipe", self)
     }
 
-    /// Makes a call that waits in the handler return, and keeps others from waiting until `release`. Any thread.
+    /// Makes a call that waits in the handler return, and keeps others from waiting until `release`. May be called from
+    /// any thread.
     func hold(_ reason: DeliveryHolds) { line.hold(reason) { consumer.interrupt() } }
 
     func release(_ reason: DeliveryHolds) { line.release(reason) { consumer.resume() } }
@@ -224,7 +225,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
     }
 
     /// Keeps the pipe's status on until this receiver has been told that the stream is off. Returns false if the
-    /// receiver already holds the status. Any thread.
+    /// receiver already holds the status. May be called from any thread.
     @discardableResult
     private func holdStatus() -> Bool { pipe.status.hold(for: ObjectIdentifier(self)) }
 

@@ -127,7 +127,13 @@ final class ShareSourceElement: BinElement, ConfigurableElement, NodeTraits, @un
     func settingsDidChange(_ property: String) {
         switch property {
         case "paused": states.pause { [settings] in settings.current.isPaused }
-        default: for stream in [video, audio] { stream.source.configure(property, to: settings.current.pace) }
+        default:
+            for stream in [video, audio] {
+                // Refused if another thread has just left NULL.
+                do { try stream.source.setProperty(property, to: settings.current.pace) } catch {
+                    postWarning(.settings, "\(error)")
+                }
+            }
         }
     }
 
@@ -187,8 +193,8 @@ final class ShareSourceElement: BinElement, ConfigurableElement, NodeTraits, @un
     }
 
     /// The result of a state change. The bin's own result can't be used, because it depends on the children, which
-    /// hadn't changed their states yet. NO_PREROLL for PLAYING would make the pipeline leave sinks that wait for their
-    /// first buffer in PAUSED.
+    /// hadn't changed their states yet. If a change to PLAYING returned NO_PREROLL, sinks that still wait for their first
+    /// buffer would stay in PAUSED.
     private func outcome(_ state: State) -> StateChangeResult { state == .paused ? .noPreroll : .success }
 
     private func warnIfUnlinked() {

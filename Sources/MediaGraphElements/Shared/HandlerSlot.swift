@@ -31,7 +31,8 @@ final class HandlerSlot<Handle: AnyObject & Sendable>: Sendable {
         }
     }
 
-    /// Replaces the current handler for this run only. Returns the previous state, like `attach`.
+    /// Replaces the current handler. The new one is released after this run, and an attached handler doesn't return.
+    /// Returns the previous state, like `attach`.
     func setNamed(_ handle: Handle?) -> any Sendable {
         change {
             $0.attached = nil

@@ -4,8 +4,11 @@ import Synchronization
 /// A node's counters, which the `stats` property reads while frames flow. They are relaxed atomics, so counting takes
 /// no lock.
 package final class NodeStatistics: Sendable {
+    /// Frames or blocks that were delivered.
     package let frames = Atomic<UInt64>(0)
+    /// Frames or blocks that were accepted and then discarded.
     package let dropped = Atomic<UInt64>(0)
+    /// Frames or blocks that a sender offered and the node didn't accept.
     let refused = Atomic<UInt64>(0)
     /// Frames for which the handler failed and the graph went on.
     let failed = Atomic<UInt64>(0)

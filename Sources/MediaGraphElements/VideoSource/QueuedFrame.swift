@@ -7,8 +7,8 @@ typealias VideoGate = SendGate<QueuedFrame>
 
 /// A frame on its way from its sender to the streaming thread.
 ///
-/// The structure has no references that Swift counts. Each move through the queue and the lock would retain and release
-/// them, which costs 300 instructions for each frame. Call either `take` or `discard`, exactly once.
+/// The structure has no references that Swift counts. Otherwise, each move through the queue and the lock would retain
+/// and release them, at a cost of 300 instructions per frame. Call either `take` or `discard`, exactly once.
 struct QueuedFrame: SentPayload {
     static let act = "sending a frame"
     static var log: DebugCategory { VideoSourceElement.log }

@@ -1,6 +1,7 @@
 import GStreamer
 
-/// The first blocks of live sound without timestamps, held back to decide their time from all their arrivals.
+/// The first blocks of live sound without timestamps. They are held back until their start time can be computed from
+/// the arrival times of all of them.
 ///
 /// If only the first block's arrival decided, all sound would be off by that block's jitter, until the drift correction
 /// had corrected it seconds later. So blocks are held back until their total duration reaches `jitter`, or until the
@@ -20,8 +21,8 @@ struct InitialBlocks {
 
     var isEmpty: Bool { blocks.isEmpty }
 
-    /// The running time of the first block, according to all arrivals. If the blocks arrived at once, which isn't
-    /// jitter, the first block's arrival.
+    /// The running time of the first block, according to all arrivals. If all blocks arrived together, which
+    /// isn't jitter, this is the arrival time of the first block.
     var time: ClockTime {
         guard last.nanoseconds - first.nanoseconds >= UInt64(duration / 4) else { return first }
         return ClockTime(nanoseconds: UInt64(max(0, Double(first.nanoseconds) + lateness / Double(max(duration, 1)))))

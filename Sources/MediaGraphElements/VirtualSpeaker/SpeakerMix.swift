@@ -50,7 +50,7 @@ final class SpeakerMix: Sendable {
         end.take(tee)
     }
 
-    /// The pad for the tap. The mix passes it before it is delivered and leaves by `src`.
+    /// The pad for the tap. The mix passes it before it is delivered and leaves through `src`.
     var tapPad: Pad { tee.staticPad("sink")! }
 
     // MARK: The run
@@ -89,14 +89,15 @@ final class SpeakerMix: Sendable {
 
     func release(_ pad: Pad) { mixer.releasePad(pad) }
 
-    /// Releases the pad of a user who leaves while others stay, after the user's last sound has been mixed. Releases
-    /// the pad at once if the user's streaming thread is waiting in the mixer, because that wait may not end.
+    /// Sends EOS to the pad of a user who leaves while others stay. Once its sound has been mixed, the pad is released
+    /// together with the next pad that drains, or at a seek or stop. Releases the pad at once if the user's streaming
+    /// thread is waiting in the mixer, because that wait may not end.
     func drain(_ pad: Pad) {
         guard pad.hasEnded || pad.trySendEndOfStream() else { return mixer.releasePad(pad) }
         releaseAfterMixing(pad)
     }
 
-    /// Releases a pad that has received EOS after its sound has been mixed.
+    /// Takes a pad that has received EOS, and releases it later, once its sound has been mixed.
     func releaseAfterMixing(_ pad: Pad) {
         guard pad.hasEnded, abandoned.withLock({ $0?.draining.append(pad) }) != nil else {
             return mixer.releasePad(pad)

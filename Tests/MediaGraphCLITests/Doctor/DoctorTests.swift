@@ -33,6 +33,8 @@ import Testing
         arguments: [
             ("v4l2src device=/dev/video77 ! fakesink", "there is no camera /dev/video77", "v4l2loopback"),
             ("pulsesrc ! fakesink", "pulsesrc can't be opened: ", "PULSE_SERVER=unix:/no/such/socket"),
+            ("pulsesrc devcie=x ! fakesink", "pulsesrc can't be opened: ", "PULSE_SERVER=unix:/no/such/socket"),
+            ("pulsesrc buffer-time=bogus ! fakesink", "pulsesrc can't be opened: ", "PULSE_SERVER="),
             ("alsasrc device=nothing ! fakesink", "alsasrc can't be opened: ", ""),
             ("ximagesrc ! fakesink", "DISPLAY isn't set", "xvfb-run"),
             ("ximagesrc display-name=:411 ! fakesink", "the screen :411 can't be opened", "xvfb-run"),

@@ -14,8 +14,16 @@ enum Program {
     static func run(
         _ arguments: String..., environment: [String: String] = [:], timeout: TimeInterval = 60
     ) throws -> ChildProcess {
-        try ChildProcess.run(
-            path, arguments, environment: Self.environment.merging(environment) { $1 }, timeout: timeout)
+        try withoutSlownessWarning(
+            ChildProcess.run(
+                path, arguments, environment: Self.environment.merging(environment) { $1 }, timeout: timeout))
+    }
+
+    /// Removes the warning that creating the elements takes long. It depends on how busy the machine is.
+    private static func withoutSlownessWarning(_ run: ChildProcess) -> ChildProcess {
+        var run = run
+        run.errors = run.errors.replacing(#/warning: still creating the elements after 3 s.*\n(?: .*\n)*/#, with: "")
+        return run
     }
 
     /// Runs a shell line in which `mediagraph` is the built program.

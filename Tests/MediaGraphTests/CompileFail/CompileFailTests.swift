@@ -30,12 +30,17 @@ import Testing
         for flag in flags.output.split(whereSeparator: \.isWhitespace) where flag.hasPrefix("-I") {
             arguments += ["-Xcc", String(flag)]
         }
-        // SwiftPM names a package after its folder.
-        if inPackage { arguments += ["-package-name", root.lastPathComponent.lowercased()] }
+        if inPackage { arguments += ["-package-name", Self.packageName(inFolder: root.lastPathComponent)] }
         // The compiler leaves folders behind in its temporary directory.
         let child = try ChildProcess.run(
             "swiftc", arguments + [file.path], environment: ["TMPDIR": folder.path])
         return (child.status, child.errors)
+    }
+
+    /// The name that SwiftPM gives the compiler for a package without a repository: its folder's, as a C identifier.
+    private static func packageName(inFolder folder: String) -> String {
+        let name = folder.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }
+        return String(name.first?.isNumber == true ? ["_"] + name.dropFirst() : name)
     }
 
     @Test("RP-7 a client that uses frames within the call compiles, so the failing cases mean something")

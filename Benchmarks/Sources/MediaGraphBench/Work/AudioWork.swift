@@ -64,7 +64,7 @@ struct AudioWork: Sendable {
 /// Repeatedly sends a copy of one block from its own thread.
 private final class BlockMic: VirtualMic {
     private let blocks: Int
-    private let run = Mutex<(sender: AudioSender?, thread: NativeThread?)>((nil, nil))
+    private let run = Mutex<(sender: AudioSender?, thread: WorkThread?)>((nil, nil))
 
     init(blocks: Int) { self.blocks = blocks }
 
@@ -73,7 +73,7 @@ private final class BlockMic: VirtualMic {
     func micStartSend() {
         run.withLock { run in
             guard let sender = run.sender else { return }
-            run.thread = NativeThread("sender") { [blocks] in Self.sendAll(sender, blocks) }
+            run.thread = WorkThread("sender") { [blocks] in Self.sendAll(sender, blocks) }
         }
     }
 

@@ -66,7 +66,7 @@ struct RoomWork: Sendable {
         for graph in graphs { try waiting { try await graph.start() } }
         let isOver = Atomic<Bool>(false)
         let pumps = sources.map { source in
-            NativeThread("camera") { source.sendLive { isOver.load(ordering: .relaxed) } }
+            WorkThread("camera") { source.sendLive { isOver.load(ordering: .relaxed) } }
         }
         // Waits until the graphs have started up and the first frames have waited for the latency.
         usleep(1_000_000 + UInt32(latency) * 2000)

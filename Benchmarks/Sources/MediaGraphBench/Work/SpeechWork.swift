@@ -98,7 +98,7 @@ private final class Voices: @unchecked Sendable {
 private final class TimedMic: VirtualMic {
     private let voices: Voices
     private let user: Int
-    private let run = Mutex<(sender: AudioSender?, thread: NativeThread?)>((nil, nil))
+    private let run = Mutex<(sender: AudioSender?, thread: WorkThread?)>((nil, nil))
 
     init(_ voices: Voices, _ user: Int) {
         self.voices = voices
@@ -110,7 +110,7 @@ private final class TimedMic: VirtualMic {
     func micStartSend() {
         run.withLock { run in
             guard let sender = run.sender else { return }
-            run.thread = NativeThread("speak") { [voices, user] in Self.speak(sender, voices[user]) }
+            run.thread = WorkThread("speak") { [voices, user] in Self.speak(sender, voices[user]) }
         }
     }
 

@@ -147,7 +147,7 @@ private final class WrappedMemory: @unchecked Sendable {
 private final class MemorySource: VideoSource {
     private let probe: Probe
     private let memory: WrappedMemory
-    private let run = Mutex<(sender: VideoSender?, thread: NativeThread?)>((nil, nil))
+    private let run = Mutex<(sender: VideoSender?, thread: WorkThread?)>((nil, nil))
 
     init(probe: Probe, memory: WrappedMemory) {
         self.probe = probe
@@ -161,7 +161,7 @@ private final class MemorySource: VideoSource {
     func startSend() {
         run.withLock { run in
             guard let sender = run.sender else { return }
-            run.thread = NativeThread("sender") { [probe, memory] in Self.sendAll(sender, probe, memory) }
+            run.thread = WorkThread("sender") { [probe, memory] in Self.sendAll(sender, probe, memory) }
         }
     }
 
