@@ -1,4 +1,5 @@
 import CGStreamer
+import Glibc
 
 /// A state protected by a mutex, with a condition that threads can wait for.
 ///
@@ -133,7 +134,12 @@ package final class NativeThread: @unchecked Sendable {
 
 /// Returns the time of the system's monotonic clock in nanoseconds. Cheap enough to be called for each frame.
 @inlinable
-package func monotonicNanoseconds() -> UInt64 { UInt64(gst_util_get_timestamp()) }
+package func monotonicNanoseconds() -> UInt64 {
+    // gst_util_get_timestamp returns the same, at twice the cost.
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(bitPattern: Int64(time.tv_sec &* 1_000_000_000 &+ time.tv_nsec))
+}
 
 /// Returns a number that identifies the calling thread for as long as the thread lives.
 @inlinable

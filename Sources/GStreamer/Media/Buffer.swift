@@ -171,6 +171,13 @@ public struct BufferAccess {
             .pointee.buffer.pointee.pool
     }
 
+    /// Whether the buffer has any meta. Cheaper than looks for several metas that most buffers don't have.
+    @inlinable
+    package var hasMetas: Bool {
+        var position: gpointer?
+        return gst_buffer_iterate_meta(raw, &position) != nil
+    }
+
     /// The wall-clock time of capture in nanoseconds since 1970 (`GstReferenceTimestampMeta` with the caps
     /// `timestamp/x-unix`); `nil` if the buffer has none.
     public var captureTime: UInt64? {

@@ -22,15 +22,14 @@ extension MGVideoFrame {
     @inlinable @inline(__always)
     package init(
         _ mapped: borrowing MappedVideoFrame, in shown: BufferAccess, _ caps: Caps, of original: BufferAccess,
-        _ orientation: VideoOrientation, mirror: Flip, runningTime: ClockTime?, segment: UnsafePointer<GstSegment>,
-        stream: StreamStart? = nil
+        _ metas: FrameMetas, runningTime: ClockTime?, segment: UnsafePointer<GstSegment>, stream: StreamStart? = nil
     ) {
         self.init(
             mapped: mapped.frame, buffer: shown.raw, caps: caps.raw, running_time: UInt64(runningTime.raw),
             presentation_timestamp: UInt64(original.presentationTimestamp.raw),
-            capture_time: original.captureTime ?? 0, rotation: orientation.degrees)
-        flip = (mirror ^ orientation.flip).rawValue
-        self.mirror = mirror.rawValue
+            capture_time: metas.captureTime, rotation: metas.orientation.degrees)
+        flip = (metas.mirror ^ metas.orientation.flip).rawValue
+        mirror = metas.mirror.rawValue
         stream_start = stream?.raw
         self.segment = segment
     }

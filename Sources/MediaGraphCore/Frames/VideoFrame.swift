@@ -74,7 +74,7 @@ public struct VideoFrame: ~Copyable, ~Escapable {
 
     /// Returns a plane for reading. Throws `invalidParameter` if the format doesn't have it.
     @_lifetime(borrow self)
-    @inlinable
+    @inlinable @inline(__always)
     public func plane(_ plane: VideoFormat.Plane) throws(MediaGraphError) -> VideoPlane {
         let (index, width, height) = try layout(plane)
         let pixelStride = format.pixelStride(of: plane)
@@ -96,7 +96,7 @@ public struct VideoFrame: ~Copyable, ~Escapable {
     /// Returns a plane for editing. Throws `invalidParameter` if the format doesn't have it. To edit several planes at
     /// once, use ``withMutablePlanes(_:_:_:)``.
     @_lifetime(&self)
-    @inlinable
+    @inlinable @inline(__always)
     public mutating func mutablePlane(_ plane: VideoFormat.Plane) throws(MediaGraphError) -> MutableVideoPlane {
         let (index, width, height) = try layout(plane)
         let pixelStride = format.pixelStride(of: plane)

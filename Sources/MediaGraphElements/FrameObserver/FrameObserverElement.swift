@@ -230,19 +230,20 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
     private func show(
         _ buffer: BufferAccess, to observer: ObserverHandle, _ plan: ObserverPlan
     ) throws(MediaGraphError) -> Verdict {
-        let (orientation, mirror) = (tagged.orientation(of: buffer), Flip(of: buffer))
-        let direction = plan.direction(orientation)
+        var metas = FrameMetas(of: buffer, tagged)
+        let direction = plan.direction(metas.orientation)
         guard !plan.isDirect(direction) else {
             // Undoes what an observer wrote before it threw.
             let backup = observer.mode == .readWrite && policy == .pass ? plan.backup : nil
-            return try show(buffer, plan.info, plan.caps, of: buffer, orientation, mirror, to: observer, backup)
+            return try show(buffer, plan.info, plan.caps, of: buffer, metas, to: observer, backup)
         }
         let copy = try plan.copy(buffer, direction)
         let (info, caps) = plan.copied
-        let isTurned = plan.preference.appliesRotation
-        let verdict = try show(
-            copy.access, info, caps, of: buffer, isTurned ? .upright : orientation,
-            isTurned ? mirror.turned(by: orientation) : mirror, to: observer)
+        if plan.preference.appliesRotation {
+            metas.mirror = metas.mirror.turned(by: metas.orientation)
+            metas.orientation = .upright
+        }
+        let verdict = try show(copy.access, info, caps, of: buffer, metas, to: observer)
         if verdict == .pass, observer.mode == .readWrite { try plan.write(copy, direction, over: buffer) }
         return verdict
     }
@@ -250,15 +251,15 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
     /// Shows one buffer: the stream's own or a converted copy.
     @inline(__always)
     private func show(
-        _ shown: BufferAccess, _ info: VideoInfo, _ caps: Caps, of buffer: BufferAccess,
-        _ orientation: VideoOrientation, _ mirror: Flip, to observer: ObserverHandle, _ backup: FrameBackup? = nil
+        _ shown: BufferAccess, _ info: VideoInfo, _ caps: Caps, of buffer: BufferAccess, _ metas: FrameMetas,
+        to observer: ObserverHandle, _ backup: FrameBackup? = nil
     ) throws(MediaGraphError) -> Verdict {
         let began = monotonicNanoseconds()
         let verdict: Verdict?
         do {
             verdict = try shown.withVideoFrame(info, observer.mode == .readWrite ? .readWrite : .read) { mapped in
                 var frame = MGVideoFrame(
-                    mapped, in: shown, caps, of: buffer, orientation, mirror: mirror,
+                    mapped, in: shown, caps, of: buffer, metas,
                     runningTime: runningTime(of: buffer.presentationTimestamp), segment: segment, stream: stream)
                 backup?.save(mapped)
                 do { return try observer.see(&frame) } catch {

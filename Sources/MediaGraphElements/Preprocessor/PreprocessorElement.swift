@@ -19,9 +19,16 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
     let statistics = NodeStatistics()
 
     // Streaming thread.
-    private var handler: ProcessorHandle?
+    private var handler: ProcessorHandle? {
+        didSet { unretainedHandler = handler.map { Unmanaged.passUnretained($0) } }
+    }
     private var policy = PreprocessorSettings.FramePolicy()
-    private var stream: Stream?
+    private var stream: Stream? {
+        didSet { unretainedStream = stream.map { Unmanaged.passUnretained($0) } }
+    }
+    /// `handler` and `stream`, reached without reference counting for each frame.
+    private var unretainedHandler: Unmanaged<ProcessorHandle>?
+    private var unretainedStream: Unmanaged<Stream>?
     private var lastFailure: MediaGraphError?
     /// The number of frames since a handler was set that doesn't support their format; 0 if no handler waits.
     private var framesWaited = 0
@@ -182,7 +189,14 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
     }
 
     override func transformInPlace(_ buffer: BufferAccess) -> FlowReturn {
-        guard let handler, let stream else { return .ok }
+        guard let unretainedHandler, let unretainedStream else { return .ok }
+        return unretainedHandler._withUnsafeGuaranteedRef { handler in
+            unretainedStream._withUnsafeGuaranteedRef { stream in transform(buffer, handler, stream) }
+        }
+    }
+
+    @inline(__always)
+    private func transform(_ buffer: BufferAccess, _ handler: ProcessorHandle, _ stream: Stream) -> FlowReturn {
         let began = monotonicNanoseconds()
         do {
             let verdict = try buffer.withVideoFrame(stream.info, .readWrite) { mapped in
@@ -210,7 +224,7 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
         let backup = policy.onError == .pass ? stream.backup : nil
         backup?.save(mapped)
         var frame = MGVideoFrame(
-            mapped, in: buffer, stream.caps, of: buffer, tagged.orientation(of: buffer), mirror: Flip(of: buffer),
+            mapped, in: buffer, stream.caps, of: buffer, FrameMetas(of: buffer, tagged),
             runningTime: runningTime(of: buffer.presentationTimestamp), segment: segment)
         do throws(MediaGraphError) { return try handler.process(&frame) } catch {
             backup?.restore(&mapped)

@@ -319,24 +319,24 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
     private func deliver(
         _ buffer: BufferAccess, _ plan: FramePlan, _ runningTime: ClockTime?
     ) throws(MediaGraphError) -> ConsumerHandle.Answer {
-        let (orientation, mirror) = (tagged.orientation(of: buffer), Flip(of: buffer))
+        var metas = FrameMetas(of: buffer, tagged)
         guard plan.isPassthrough else {
-            let frame = try plan.apply(to: buffer, orientation, mirror)
-            return try deliver(
-                frame.buffer.access, of: buffer, frame.info, frame.caps, frame.orientation, frame.mirror, runningTime)
+            let frame = try plan.apply(to: buffer, metas.orientation, metas.mirror)
+            (metas.orientation, metas.mirror) = (frame.orientation, frame.mirror)
+            return try deliver(frame.buffer.access, of: buffer, frame.info, frame.caps, metas, runningTime)
         }
-        return try deliver(buffer, of: buffer, plan.output, plan.outputCaps, orientation, mirror, runningTime)
+        return try deliver(buffer, of: buffer, plan.output, plan.outputCaps, metas, runningTime)
     }
 
     /// Delivers `buffer` with the timestamps and metas of `original`, from which it was converted.
     @inline(__always)
     private func deliver(
-        _ buffer: BufferAccess, of original: BufferAccess, _ info: VideoInfo, _ caps: Caps,
-        _ orientation: VideoOrientation, _ mirror: Flip, _ runningTime: ClockTime?
+        _ buffer: BufferAccess, of original: BufferAccess, _ info: VideoInfo, _ caps: Caps, _ metas: FrameMetas,
+        _ runningTime: ClockTime?
     ) throws(MediaGraphError) -> ConsumerHandle.Answer {
         var failure: MediaGraphError?
         let answer = buffer.withVideoFrame(info, .read) { mapped -> ConsumerHandle.Answer in
-            var frame = describe(original, caps, orientation, mirror, runningTime)
+            var frame = describe(original, caps, metas, runningTime)
             frame.mapped = mapped.frame
             frame.buffer = buffer.raw
             do throws(MediaGraphError) { return try consumer.receive(&frame) } catch {
@@ -357,13 +357,13 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
     /// Returns the C structure for a frame, without its pixels.
     @inline(__always)
     private func describe(
-        _ buffer: BufferAccess, _ caps: Caps, _ orientation: VideoOrientation, _ mirror: Flip,
-        _ runningTime: ClockTime?
+        _ buffer: BufferAccess, _ caps: Caps, _ metas: FrameMetas, _ runningTime: ClockTime?
     ) -> MGVideoFrame {
         MGVideoFrame(
             mapped: nil, buffer: buffer.raw, caps: caps.raw, running_time: UInt64(runningTime.raw),
-            presentation_timestamp: UInt64(buffer.presentationTimestamp.raw), capture_time: buffer.captureTime ?? 0,
-            rotation: orientation.degrees, flip: (mirror ^ orientation.flip).rawValue, mirror: mirror.rawValue,
+            presentation_timestamp: UInt64(buffer.presentationTimestamp.raw), capture_time: metas.captureTime,
+            rotation: metas.orientation.degrees, flip: (metas.mirror ^ metas.orientation.flip).rawValue,
+            mirror: metas.mirror.rawValue,
             kind: MG_RAW, stream_start: streamEvent, data: nil, length: 0,
             decode_timestamp: UInt64(buffer.decodingTimestamp.raw), duration: UInt64(buffer.duration.raw),
             segment: segment)
@@ -374,7 +374,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         _ buffer: BufferAccess, _ sample: borrowing Sample, _ runningTime: ClockTime?
     ) throws(MediaGraphError) -> ConsumerHandle.Answer {
         guard let caps = sample.caps else { throw .internalError(.init("buffer", actual: "has no caps")) }
-        var frame = describe(buffer, caps, tagged.orientation(of: buffer), Flip(of: buffer), runningTime)
+        var frame = describe(buffer, caps, FrameMetas(of: buffer, tagged), runningTime)
         frame.kind = setup.bufferType == .native ? MG_NATIVE : MG_ENCODED
         guard setup.bufferType == .encoded else { return try consumer.receive(&frame) }
         var failure: MediaGraphError?
