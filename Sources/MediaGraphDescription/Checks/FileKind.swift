@@ -58,13 +58,17 @@ package struct FileKind: Equatable {
     /// Returns the kind of file with one of these media types.
     static func of(types: [String]) -> FileKind? { all.first { !Set($0.types).isDisjoint(with: types) } }
 
-    /// Returns the text after the path's last dot in lower case; empty if the path has no dot.
+    /// Returns the text after the last dot of the file's name in lower case; empty if the name has no dot.
     package static func ending(of path: String) -> String {
-        path.lastIndex(of: ".").map { path[path.index(after: $0)...].lowercased() } ?? ""
+        lastDot(in: path).map { path[path.index(after: $0)...].lowercased() } ?? ""
     }
 
-    /// Returns the path with another extension; unchanged if the path has no dot.
+    /// Returns the path with another extension; unchanged if the file's name has no dot.
     package static func renamed(_ path: String, to ending: String) -> String {
-        path.lastIndex(of: ".").map { path[...$0] + ending } ?? path
+        lastDot(in: path).map { path[...$0] + ending } ?? path
+    }
+
+    private static func lastDot(in path: String) -> String.Index? {
+        path.lastIndex { "./".contains($0) }.flatMap { path[$0] == "." ? $0 : nil }
     }
 }

@@ -2,6 +2,7 @@ import GStreamer
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphDescription
 @testable import MediaGraphElements
 
 /// Tests file names whose extension doesn't match the file's content.
@@ -107,5 +108,13 @@ import Testing
         #expect(HostCheck { _ in nil }.problems(among: elements) == [])
         #expect(
             HostCheck().problems(among: Description("videotestsrc ! udpsink host=127.0.0.1").resolved().elements) == [])
+    }
+
+    @Test("GR-2 a dot in a folder's name doesn't begin a file's extension")
+    func dottedFolder() {
+        #expect(FileKind.ending(of: "/a.d/file") == "")
+        #expect(FileKind.ending(of: "/a.d/file.MP4") == "mp4")
+        #expect(FileKind.renamed("/a.d/file", to: "mp4") == "/a.d/file")
+        #expect(FileKind.renamed("/a.d/file.mp3", to: "wav") == "/a.d/file.wav")
     }
 }
