@@ -74,8 +74,8 @@ public final class Caps: @unchecked Sendable, Hashable, CustomStringConvertible 
 
     /// Whether both caps allow the same formats (`gst_caps_is_equal`).
     public static func == (a: Caps, b: Caps) -> Bool { gst_caps_is_equal(a.raw, b.raw) != 0 }
-    /// Hashes the caps' text.
-    public func hash(into hasher: inout Hasher) { hasher.combine(description) }
+    /// Hashes the structures' names, because equal caps may differ in everything else that their texts say.
+    public func hash(into hasher: inout Hasher) { hasher.combine(Set((0..<count).map { self[$0].name })) }
 }
 
 extension Caps {
