@@ -158,11 +158,23 @@ public struct GhostPad: Sendable, Equatable {
                 GstPadProbeType(
                     rawValue: GST_PAD_PROBE_TYPE_BUFFER.rawValue | GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue),
                 { pad, info, _ in
-                    if let buffer = gst_pad_probe_info_get_buffer(info), buffer.pointee.pts != GstClockTime.max {
-                        gst_pad_push_event(pad, gst_event_new_gap(buffer.pointee.pts, buffer.pointee.duration))
+                    if info!.pointee.type.rawValue & GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue != 0 {
+                        let list = gst_pad_probe_info_get_buffer_list(info)
+                        for index in 0..<gst_buffer_list_length(list) {
+                            GhostPad.pushGap(like: gst_buffer_list_get(list, index), from: pad)
+                        }
+                    } else {
+                        GhostPad.pushGap(like: gst_pad_probe_info_get_buffer(info), from: pad)
                     }
                     return GST_PAD_PROBE_DROP
                 }, nil, nil))
+    }
+
+    /// Pushes a GAP event of the buffer's time. Pushes nothing if the buffer has no timestamp.
+    private static func pushGap(like buffer: UnsafeMutablePointer<GstBuffer>?, from pad: UnsafeMutablePointer<GstPad>?)
+    {
+        guard let buffer, buffer.pointee.pts != GstClockTime.max else { return }
+        gst_pad_push_event(pad, gst_event_new_gap(buffer.pointee.pts, buffer.pointee.duration))
     }
 
     /// Lets the pad's buffers pass again.

@@ -15,7 +15,7 @@ struct RenderBranch: Sendable {
     private let outlets: [Pad]
     private var hidden: GhostPad.BufferHold?
 
-    /// Inserts the tee between the bin's pad and the appsink.
+    /// Inserts the tee between the bin's pad and the appsink. `nil` if that fails; then the bin is as before.
     init?(_ bin: BinElement, from sink: GhostPad, to appSink: AppSink) {
         guard let tee = Element(factory: "tee"), let inlet = tee.staticPad("sink"),
             let first = tee.requestPad("src_%u"),
@@ -26,7 +26,10 @@ struct RenderBranch: Sendable {
         bin.add(tee)
         // Frees the appsink's pad, which has only one peer.
         sink.setTarget(inlet)
-        guard second.link(to: end) else { return nil }
+        guard second.link(to: end) else {
+            Self.remove(tee, from: bin, sink, end)
+            return nil
+        }
         sink.chainToTarget()
         source = bin.addGhostPad("src", target: first)
         (self.tee, outlets) = (tee, [first, second])
@@ -48,8 +51,12 @@ struct RenderBranch: Sendable {
     func remove(from bin: BinElement, _ sink: GhostPad, _ appSink: AppSink) {
         if let source { bin.remove(source) }
         for outlet in outlets { tee.releasePad(outlet) }
+        Self.remove(tee, from: bin, sink, appSink.staticPad("sink")!)
+    }
+
+    private static func remove(_ tee: Element, from bin: BinElement, _ sink: GhostPad, _ end: Pad) {
         bin.remove(tee)
-        sink.setTarget(appSink.staticPad("sink")!)
+        sink.setTarget(end)
         sink.chainToTarget()
     }
 }

@@ -5,6 +5,7 @@ import Testing
 
 @testable import MediaGraph
 @testable import MediaGraphCore
+@testable import MediaGraphElements
 @testable import MediaGraphHandlers
 
 /// Tests custom rendering: the frames that the program gets, and those that leave `src`.
@@ -80,6 +81,33 @@ import Testing
         #expect(warnings.all == ["p: src is refused: link it before the graph runs"])
         #expect(waitUntil { NodeCounts(pipe)!.frames > 2 })
         pipeline.setState(.null)
+    }
+
+    @Test("CR-1 without engine-render, each frame of a buffer list leaves `src` as a gap")
+    func lists() throws {
+        let harness = Harness(try #require(Element(factory: "rawdatapipe")), sink: "sink", source: "src")
+        harness.setSourceCaps("video/x-raw,format=BGRA,width=2,height=1,framerate=30/1")
+        let frames = [[UInt8]](repeating: [1, 2, 3, 4, 5, 6, 7, 8], count: 3)
+        #expect(harness.push(list: frames, lasting: .milliseconds(33)) == .ok)
+        #expect(harness.pulledEvents().filter { $0 == "gap" }.count == 3)
+        #expect(harness.bufferCount == 0)
+    }
+
+    @Test("CR-1 a `src` that can't be linked is refused, and no part of it stays in the pipe")
+    func failedRequest() throws {
+        let pipeline = try Pipeline(parsing: "rawdatapipe name=p engine-render=true")
+        let pipe = try #require(pipeline.element(named: "p"))
+        let node = ElementClass.implementation(of: pipe.element, as: RawDataPipeElement.self)
+        let children = pipeline.allElements
+        // Nothing can be linked to an element of another bin.
+        let appSink = try #require(children.first { $0.factoryName == "appsink" })
+        node.remove(appSink, stops: false)
+        #expect(pipe.requestPad("src") == nil)
+        node.add(appSink)
+        #expect(Set(pipeline.allElements) == Set(children))
+        let pad = try #require(pipe.requestPad("src"))
+        pipe.releasePad(pad)
+        #expect(Set(pipeline.allElements) == Set(children))
     }
 
     @Test("CR-2 published frames are the same byte for byte, whatever the program asks for")
