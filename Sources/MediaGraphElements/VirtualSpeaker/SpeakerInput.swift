@@ -148,6 +148,7 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
         }
         for element in taken.elements { bin.remove(element) }
         end()
+        hasBegun = false
     }
 
     /// Links the pad directly to the outlet while there are no caps, and so no conversion. Then EOS passes downstream,

@@ -5,6 +5,7 @@ import Testing
 
 @testable import MediaGraph
 @testable import MediaGraphCore
+@testable import MediaGraphElements
 
 /// Tests that a stream's ID, not the pad it arrives on, decides how a speaker treats it.
 @Suite(.timeLimit(.minutes(10))) struct SpeakerRoutingTests {
@@ -72,6 +73,21 @@ import Testing
         #expect(
             room.notes.log.all.filter { !$0.hasPrefix("anna") && !$0.hasPrefix("mixed") }
                 == ["carol on", "carol off", "shared on", "shared off", "carol on"])
+    }
+
+    @Test("SP-1 a stream that brought nothing leaves nothing in the mix when its pad changes to a share's audio")
+    func unusedTurn() throws {
+        let room = try SpeakerRoom()
+        let node = ElementClass.implementation(of: room.speaker.element, as: VirtualSpeakerElement.self)
+        let before = node.mix.mixer.pads.count
+        room.join("x", id: "lobby/carol/shareaudio")
+        room.say("x", block(music, 0), block: 0)
+        for id in ["lobby/carol/audio", "lobby/carol/shareaudio"] {
+            room.push("x", .streamStart(id))
+            room.push("x", .caps("audio/x-raw,format=S16LE,rate=48000,channels=1,layout=interleaved"))
+            room.push("x", .segment)
+        }
+        #expect(node.mix.mixer.pads.count == before)
     }
 
     @Test("SH-4 a share's audio that arrives in buffer lists is delivered completely")
