@@ -16,6 +16,8 @@ protocol SourceHandling: AnyObject, Sendable {
     func startSend() throws(MediaGraphError)
     func stopSend()
     func uninitialize()
+    /// Makes the handle no longer own the source.
+    func disown()
 }
 
 /// Drives a source and its gate from `initialize` to `uninitialize`, for any source element.
@@ -63,6 +65,12 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
             return state.attached
         }
         withExtendedLifetime(replaced) {}
+    }
+
+    /// Detaches the attached source without destroying it. The node must be in NULL.
+    func returnSource() {
+        let source = state.withLock { $0.attached.take() }
+        source?.disown()
     }
 
     /// Throws if `handler=` is set while a source is attached from Swift.

@@ -79,16 +79,12 @@ final class ShareSourceElement: BinElement, ConfigurableElement, NodeTraits, @un
     private static let vtable = NodeVTable.make { vtable in
         vtable.set_source = { element, source, error in
             NodeVTable.answer(element, error, as: ShareSourceElement.self) { (node) throws(MediaGraphError) in
-                try node.attach(source != nil, to: node.video) { (child) throws(MediaGraphError) in
-                    try NodeVTable.set(source, on: child)
-                }
+                try node.attach(source, to: node.video)
             }
         }
         vtable.set_audio_source = { element, source, error in
             NodeVTable.answer(element, error, as: ShareSourceElement.self) { (node) throws(MediaGraphError) in
-                try node.attach(source != nil, to: node.audio) { (child) throws(MediaGraphError) in
-                    try NodeVTable.set(source, on: child)
-                }
+                try node.attach(source, to: node.audio)
             }
         }
     }
@@ -103,20 +99,23 @@ final class ShareSourceElement: BinElement, ConfigurableElement, NodeTraits, @un
         NodeVTable.install(Self.vtable.pointer, on: instance)
     }
 
-    /// Attaches a source to a stream, or detaches it if `attaches` is false, in any state. While the node runs, an
-    /// attached source begins to send, and a detached source has been stopped when this returns.
-    private func attach(
-        _ attaches: Bool, to stream: ShareStream, _ set: (Element) throws(MediaGraphError) -> Void
+    /// Attaches a source to a stream, or detaches it with `nil`, in any state. While the node runs, an attached source
+    /// begins to send, and a detached source has been stopped when this returns.
+    private func attach<Source: HandlerStructure>(
+        _ source: UnsafePointer<Source>?, to stream: ShareStream
     ) throws(MediaGraphError) {
         // Check first, because `whileIdle` would stop the current source.
-        guard !attaches || !stream.hasSource else {
+        guard source == nil || !stream.hasSource else {
             throw .alreadyInUse(.init(name, actual: "already has a source for this stream; remove it first"))
         }
-        try states.whileIdle(stream) { () throws(MediaGraphError) in
-            try set(stream.source)
-            stream.attached(attaches)
+        let restarts = try states.whileIdle(stream, undo: stream.returnSource) { () throws(MediaGraphError) in
+            try NodeVTable.set(source, on: stream.source)
+            stream.attached(source != nil)
         }
-        if attaches, isRunning { warnIfUnlinked() }
+        guard restarts else {
+            throw .processingFailed(.init("\(name)'s source", actual: "didn't start; the element's error says why"))
+        }
+        if source != nil, isRunning { warnIfUnlinked() }
     }
 
     /// The counters of the source inside the stream.
@@ -155,7 +154,7 @@ final class ShareSourceElement: BinElement, ConfigurableElement, NodeTraits, @un
 
     override func releasePad(_ pad: GhostPad) {
         audio.setPad(nil)
-        try? states.whileIdle(audio) {}
+        do { _ = try states.whileIdle(audio) {} } catch { postWarning(.settings, "\(name): \(error)") }
         remove(pad)
     }
 

@@ -43,18 +43,25 @@ final class ShareStates: Sendable {
         if isMover { _ = move() }
     }
 
-    /// Runs `body` while the stream is in NULL, and then brings the stream back to the other streams' state.
-    func whileIdle(_ stream: ShareStream, _ body: () throws(MediaGraphError) -> Void) throws(MediaGraphError) {
+    /// Runs `body` while the stream is in NULL, and then brings the stream back to the other streams' state. If that
+    /// fails, runs `undo` in NULL and returns false.
+    func whileIdle(
+        _ stream: ShareStream, undo: () -> Void = {}, _ body: () throws(MediaGraphError) -> Void
+    ) throws(MediaGraphError) -> Bool {
         guard begin() else {
             throw .wrongUsage(.init("a share's source", actual: "can't be changed from inside its own callbacks"))
         }
         let reached = position.withLock { $0.reached }
         _ = stream.go(to: .null)
-        defer {
+        defer { _ = move() }
+        do throws(MediaGraphError) { try body() } catch {
             _ = stream.go(to: reached)
-            _ = move()
+            throw error
         }
-        try body()
+        guard !stream.go(to: reached) else { return true }
+        _ = stream.go(to: .null)
+        undo()
+        return false
     }
 
     /// Waits until no thread is changing the states, and makes the calling thread the one that does. Returns false at

@@ -1,6 +1,12 @@
 import GStreamer
 import Synchronization
 
+/// An element that a `ShareStream` uses as its source.
+protocol SourceElement: ElementImplementation {
+    /// Detaches the source without destroying it. The element is in NULL.
+    func returnSource()
+}
+
 /// One of a share's two streams: the source element inside the node, and the node's pad for the stream.
 ///
 /// The source element leaves NULL only if it has a source and the pad is linked. So a share of sound alone needs no
@@ -38,6 +44,14 @@ final class ShareStream: Sendable {
 
     /// Records that a source was attached or detached. Call it while the stream is in NULL.
     func attached(_ isAttached: Bool) { self.isAttached.store(isAttached, ordering: .relaxed) }
+
+    /// Detaches the source without destroying it, so that the caller who attached it owns it again. Call it while the
+    /// stream is in NULL.
+    func returnSource() {
+        let element = ElementClass.implementation(of: source.element, as: ElementImplementation.self)
+        (element as? any SourceElement)?.returnSource()
+        attached(false)
+    }
 
     /// Sends EOS if the stream is linked, but has no source or is paused. Such a stream would never end, and its sink
     /// and the graph would wait for the end.

@@ -19,7 +19,7 @@ import Synchronization
 ///
 /// An EOS event sent to the element ends the stream after the queued frames, as with appsrc. `num-buffers` ends the
 /// stream after that number of frames; frames that are still queued are dropped and counted.
-final class VideoSourceElement: PushSource, ConfigurableElement, NodeTraits, @unchecked Sendable {
+final class VideoSourceElement: PushSource, ConfigurableElement, SourceElement, NodeTraits, @unchecked Sendable {
     // `@unchecked Sendable`: constants, state behind locks, and `tagged`, which one thread at a time uses.
 
     struct Settings: HandlerSettings {
@@ -112,6 +112,8 @@ final class VideoSourceElement: PushSource, ConfigurableElement, NodeTraits, @un
             abi.map { abi in { VideoSourceHandle(abi) } })
         if abi == nil { clearHandlerProperties() }
     }
+
+    func returnSource() { lifecycle.returnSource() }
 
     func validate(_ proposed: Settings, changing property: String) throws(PropertyRefused) {
         if property == "handler" { try lifecycle.validate(handler: proposed.handler) }

@@ -9,6 +9,7 @@ import Synchronization
 final class VideoSourceHandle: SourceHandling, @unchecked Sendable {
     private let abi: MGVideoSource
     let name: String
+    private let isOwner = Atomic<Bool>(true)
     /// The capabilities that the source was last informed of.
     private let announced = Mutex<SupportedCapabilities?>(nil)
 
@@ -18,7 +19,9 @@ final class VideoSourceHandle: SourceHandling, @unchecked Sendable {
         name = loadName(abi.name)
     }
 
-    deinit { abi.destroy(abi.context) }
+    deinit { if isOwner.load(ordering: .relaxed) { abi.destroy(abi.context) } }
+
+    func disown() { isOwner.store(false, ordering: .relaxed) }
 
     func rules(_ node: [VideoCapability]) -> [VideoCapability] { capabilities }
 

@@ -1,6 +1,7 @@
 import CMediaGraphABI
 import GStreamer
 import MediaGraphCore
+import Synchronization
 
 /// A node's handle to a virtual microphone, which may come from another copy of this code.
 ///
@@ -8,6 +9,7 @@ import MediaGraphCore
 final class AudioSourceHandle: SourceHandling, @unchecked Sendable {
     private let abi: MGAudioSource
     let name: String
+    private let isOwner = Atomic<Bool>(true)
 
     /// Takes ownership of the source.
     init(_ abi: MGAudioSource) {
@@ -15,7 +17,9 @@ final class AudioSourceHandle: SourceHandling, @unchecked Sendable {
         name = loadName(abi.name)
     }
 
-    deinit { abi.destroy(abi.context) }
+    deinit { if isOwner.load(ordering: .relaxed) { abi.destroy(abi.context) } }
+
+    func disown() { isOwner.store(false, ordering: .relaxed) }
 
     func rules(_ node: QueuedBlock.Rules) -> QueuedBlock.Rules { node }
 

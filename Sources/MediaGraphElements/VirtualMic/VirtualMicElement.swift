@@ -10,7 +10,7 @@ import Synchronization
 /// Sound goes through the same gate as the frames of a `videosource`. The streaming thread takes blocks from the gate,
 /// converts them to a format that downstream accepts, and gives each sample its time by counting. If no block arrives
 /// in time, it sends silence.
-final class VirtualMicElement: PushSource, ConfigurableElement, NodeTraits, @unchecked Sendable {
+final class VirtualMicElement: PushSource, ConfigurableElement, SourceElement, NodeTraits, @unchecked Sendable {
     // `@unchecked Sendable`: constants, state behind locks, and state that only the streaming thread uses.
 
     static let defaultSettings = MicSettings()
@@ -86,6 +86,8 @@ final class VirtualMicElement: PushSource, ConfigurableElement, NodeTraits, @unc
             abi.map { abi in { AudioSourceHandle(abi) } })
         if abi == nil { clearHandlerProperties() }
     }
+
+    func returnSource() { lifecycle.returnSource() }
 
     /// Attaches a processor for the device's sound; `nil` removes the processor.
     private func attach(_ abi: MGAudioProcessor?) throws(MediaGraphError) {

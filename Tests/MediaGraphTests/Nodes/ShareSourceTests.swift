@@ -126,6 +126,30 @@ import Testing
         #expect(share.source.calls.all == ["startSendAudio", "stopSendAudio"])
     }
 
+    @Test("SH-1 a source that fails to start in a running graph is an error for its caller, and isn't kept")
+    func failingStartWhileRunning() async throws {
+        struct NoScreen: Error {}
+        let share = try ShareHarness()
+        let pipeline = share.graph.pipeline
+        let errors = Log<String>()
+        pipeline.onMessage { if case .error(let report) = $0.kind { errors.add(report.error.message) } }
+        pipeline.setState(.playing)
+        weak var released: RecordingShare?
+        do {
+            let failing = RecordingShare(onStart: { _ in throw NoScreen() })
+            released = failing
+            let error = await #expect(throws: MediaGraphError.self) { try await share.node.startSharing(failing) }
+            #expect(error?.code == .processingFailed)
+            #expect(failing.calls.all == ["shareSendStarted"])
+        }
+        #expect(released == nil)
+        #expect(errors.all == ["share_video: the source: NoScreen()"])
+        try await share.node.startSharing(share.source)
+        #expect(share.source.calls.all == ["shareSendStarted"])
+        try await share.node.stopSharing()
+        pipeline.setState(.null)
+    }
+
     // MARK: Descriptions and states
 
     @Test("SH-1 a share's handlers can be named: a video source's and a microphone's")
