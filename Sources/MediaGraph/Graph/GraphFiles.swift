@@ -65,7 +65,7 @@ extension Graph {
         }.flatMap { FileUse.all(of: $0) }
         for use in uses {
             guard let name = FileName(use.path, style: use.style) else { continue }
-            let other = others.first { FileName($0.path, style: $0.style)?.overlaps(name) == true }
+            let other = others.first { use.excludes($0) && FileName($0.path, style: $0.style)?.overlaps(name) == true }
             guard let other else { continue }
             return
                 "\(use.user) would write \(use.name), which \(other.user) \(other.access == .reads ? "reads" : "writes"); name another file"

@@ -17,19 +17,11 @@ struct FileConflictCheck: DescriptionCheck {
         let conflicts = files.indices.compactMap { index -> Diagnostic? in
             let (use, name) = files[index]
             let other = files.indices.first { other in
-                other != index && Self.excludeEachOther(use, files[other].use) && name.overlaps(files[other].name)
+                other != index && use.excludes(files[other].use) && name.overlaps(files[other].name)
             }
             return other.flatMap { Self.diagnostic(use, files[$0].use) }
         }
         return conflicts + ownText(elements, files.filter { $0.use.access == .writes })
-    }
-
-    private static func excludeEachOther(_ one: FileUse, _ other: FileUse) -> Bool {
-        switch (one.access, other.access) {
-        case (.reads, .reads): false
-        case (.writes, .writes): !(one.isDescriptor && other.isDescriptor)
-        case (.reads, .writes), (.writes, .reads): true
-        }
     }
 
     private static func diagnostic(_ use: FileUse, _ other: FileUse) -> Diagnostic? {

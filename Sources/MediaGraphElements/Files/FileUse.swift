@@ -29,8 +29,14 @@ package struct FileUse {
         case option(DescribedProperty, name: String)
         /// The path is a property's default, or the element is a URI.
         case element(DescribedElement, property: String?)
-        /// Outside the description, such as the program's control file.
+        /// Outside the description, such as the program's control file, or in a running element.
         case outside
+
+        var isProperty: Bool { if case .property = self { true } else { false } }
+
+        func narrowed(toOption name: String) -> Origin {
+            if case .property(let options) = self { .option(options, name: name) } else { self }
+        }
     }
 
     /// Creates a file that the program itself uses in addition to the description's. Messages call its user `user`.
@@ -55,6 +61,15 @@ package struct FileUse {
         }
     }
 
+    /// Whether both mustn't use the same file.
+    package func excludes(_ other: FileUse) -> Bool {
+        switch (access, other.access) {
+        case (.reads, .reads): false
+        case (.writes, .writes): !(isDescriptor && other.isDescriptor)
+        case (.reads, .writes), (.writes, .reads): true
+        }
+    }
+
     /// The property that would set the path, if the description doesn't set it.
     var missingProperty: String? { if case .element(_, let property) = origin { property } else { nil } }
 
@@ -71,6 +86,18 @@ package struct FileUse {
 }
 
 extension FileUse {
+    /// An element that may use files: one of a description, or one that runs.
+    private struct Subject {
+        let factory: ElementFactoryInfo
+        /// What messages call the element.
+        let label: String
+        /// Returns the text of a property, and where it is set. The text is `nil` if the element has no such property,
+        /// or if the description's value contains an undefined variable.
+        let property: (String) -> (text: String?, origin: Origin)
+
+        func text(_ name: String) -> String? { property(name).text }
+    }
+
     /// Returns the files named by the properties and options of an element and of the elements nested in its
     /// properties.
     static func all(of element: DescribedElement) -> [FileUse] { ([element] + element.nested).flatMap(own) }
@@ -78,8 +105,29 @@ extension FileUse {
     /// Returns the files of one element, without those of nested elements.
     private static func own(_ element: DescribedElement) -> [FileUse] {
         if let access = element.uriAccess { return [uri(element.factory, access, element)].compactMap(\.self) }
-        return descriptors(element) + stock(element) + joined(element)
-            + HandlerProperty.all(of: element.factory).flatMap { handlers($0, element) }
+        guard let factory = ElementFactoryInfo.find(element.factory) else { return [] }
+        return all(
+            of: Subject(factory: factory, label: element.label) { name in
+                guard let given = element.properties.last(where: { $0.name.replacing("_", with: "-") == name }) else {
+                    return (factory.property(name)?.initialText, .element(element, property: name))
+                }
+                return (given.value, .property(given))
+            })
+    }
+
+    /// Returns the files that a running element's properties and options name. With `property`, as if it were set to
+    /// `value`.
+    package static func all(of element: Element, setting property: String? = nil, to value: String = "") -> [FileUse] {
+        guard let factory = element.factoryName.flatMap(ElementFactoryInfo.find) else { return [] }
+        return all(
+            of: Subject(factory: factory, label: element.name) { name in
+                (name == property ? value : try? element.propertyText(name), .outside)
+            })
+    }
+
+    private static func all(of subject: Subject) -> [FileUse] {
+        descriptors(subject) + stock(subject) + joined(subject)
+            + HandlerProperty.all(of: subject.factory.name).flatMap { handler(subject, $0) }
     }
 
     // MARK: Stock elements
@@ -95,23 +143,20 @@ extension FileUse {
         "splitmuxsink": .numbered, "splitfilesrc": .wildcard, "splitmuxsrc": .wildcard,
     ]
 
-    private static func stock(_ element: DescribedElement) -> [FileUse] {
-        guard let factory = ElementFactoryInfo.find(element.factory), factory.name != "curlfilesink" else { return [] }
+    private static func stock(_ subject: Subject) -> [FileUse] {
+        let factory = subject.factory
+        guard factory.name != "curlfilesink" else { return [] }
         let isNetwork = factory.classification.contains("Network")
         return fileProperties(of: factory).compactMap { info in
-            guard let access = info.name == "multipass-cache-file" ? passFile(element) : access(info.name, factory)
+            guard let access = info.name == "multipass-cache-file" ? passFile(subject) : access(info.name, factory)
             else { return nil }
-            let given = element.properties.last { $0.name.replacing("_", with: "-") == info.name }
-            let isURI = info.name.contains("uri") || isNetwork
-            let initial = info.defaultText.flatMap {
-                PropertyText.unwrapped(Array($0.utf8)).map { String(decoding: $0, as: UTF8.self) }
-            }
-            guard let value = given.map(\.value) ?? initial, let path = path(value, isURI: isURI),
-                !path.isEmpty || given != nil && factory.name.hasPrefix("files")
+            let (text, origin) = subject.property(info.name)
+            guard let path = text.flatMap({ path($0, isURI: info.name.contains("uri") || isNetwork) }),
+                !path.isEmpty || origin.isProperty && factory.name.hasPrefix("files")
             else { return nil }
             return FileUse(
                 access: access, path: path, style: info.name == "location" ? patterns[factory.name] ?? .path : .path,
-                user: element.label, origin: given.map { .property($0) } ?? .element(element, property: info.name))
+                user: subject.label, origin: origin)
         }
     }
 
@@ -133,23 +178,23 @@ extension FileUse {
         "curlfilesink": ("location", "file-name"), "dashsink": ("mpd-root-path", "mpd-filename"),
     ]
 
-    private static func joined(_ element: DescribedElement) -> [FileUse] {
-        guard let (folder, name) = joinedProperties[element.factory] else { return [] }
-        let given = element.property(name)
-        guard let file = given.map(\.value) ?? (element.factory == "dashsink" ? "dash.mpd" : nil), !file.isEmpty,
-            let folder = path(element.property(folder)?.value ?? ".", isURI: element.factory == "curlfilesink")
+    private static func joined(_ subject: Subject) -> [FileUse] {
+        guard let (folder, name) = joinedProperties[subject.factory.name] else { return [] }
+        let (file, origin) = subject.property(name)
+        guard let file, !file.isEmpty,
+            let folder = path(subject.text(folder) ?? "", isURI: subject.factory.name == "curlfilesink")
         else { return [] }
         return [
             FileUse(
-                access: .writes, path: folder.hasSuffix("/") ? folder + file : "\(folder)/\(file)", style: .path,
-                user: element.label, origin: given.map { .property($0) } ?? .element(element, property: name))
+                access: .writes, path: folder.isEmpty || folder.hasSuffix("/") ? folder + file : "\(folder)/\(file)",
+                style: .path, user: subject.label, origin: origin)
         ]
     }
 
     /// Returns the access to a multi-pass encoder's statistics file, which the first pass writes and the later passes
     /// read.
-    private static func passFile(_ element: DescribedElement) -> Access? {
-        switch (element.property("multipass-mode") ?? element.property("pass"))?.value {
+    private static func passFile(_ subject: Subject) -> Access? {
+        switch subject.text("multipass-mode") ?? subject.text("pass") {
         case "first-pass", "pass1", "pass3", "17", "19": .writes
         case "last-pass", "second-pass", "pass2", "18": .reads
         default: nil
@@ -184,36 +229,28 @@ extension FileUse {
             access: access, path: path, style: .path, user: "the URI", origin: .element(element, property: nil))
     }
 
-    private static func descriptors(_ element: DescribedElement) -> [FileUse] {
+    private static func descriptors(_ subject: Subject) -> [FileUse] {
         let access: Access
-        switch element.factory {
+        switch subject.factory.name {
         case "fdsrc": access = .reads
         case "fdsink": access = .writes
         default: return []
         }
-        let given = element.property("fd")
-        let number = given.map(\.value) ?? (access == .reads ? "0" : "1")
+        let (number, origin) = subject.property("fd")
         guard let number, Int32(number) != nil else { return [] }
         return [
             FileUse(
-                access: access, path: "/dev/fd/\(number)", style: .path, user: element.label, isDescriptor: true,
-                origin: given.map { .property($0) } ?? .element(element, property: "fd"))
+                access: access, path: "/dev/fd/\(number)", style: .path, user: subject.label, isDescriptor: true,
+                origin: origin)
         ]
     }
 
     // MARK: Handlers
 
-    private static func handlers(_ place: HandlerProperty, _ element: DescribedElement) -> [FileUse] {
-        guard let name = element.property(place.handler)?.value, let options = element.property(place.options),
-            let text = options.value
-        else { return [] }
-        return handler(name, text, of: place, label: element.label) { .option(options, name: $0) }
-    }
-
-    private static func handler(
-        _ name: String, _ options: String, of place: HandlerProperty, label: String, origin: (String) -> Origin
-    ) -> [FileUse] {
-        guard let values = try? HandlerOptions(options, handler: name),
+    private static func handler(_ subject: Subject, _ place: HandlerProperty) -> [FileUse] {
+        let (options, origin) = subject.property(place.options)
+        guard let name = subject.text(place.handler), let options,
+            let values = try? HandlerOptions(options, handler: name),
             let entry = HandlerRegistry.shared.handlers(place).first(where: { $0.name == name })
         else { return [] }
         return entry.options.compactMap { option in
@@ -223,31 +260,16 @@ extension FileUse {
                 access: option.isInput ? .reads : .writes, path: path == "-" ? standard : path,
                 // The option's example contains a pattern if one name stands for several files.
                 style: option.example.contains("%") ? .numbered : .path,
-                user: "\(label) \(place.handler)=\(name)", isDescriptor: path == "-", origin: origin(option.name))
+                user: "\(subject.label) \(place.handler)=\(name)", isDescriptor: path == "-",
+                origin: origin.narrowed(toOption: option.name))
         }
     }
+}
 
-    // MARK: Running elements
-
-    /// Returns the files that a running element's properties and options name. With `property`, as if it were set to
-    /// `value`.
-    package static func all(of element: Element, setting property: String? = nil, to value: String = "") -> [FileUse] {
-        guard let factory = element.factoryName.flatMap(ElementFactoryInfo.find) else { return [] }
-        func text(_ name: String) -> String? { name == property ? value : try? element.propertyText(name) }
-        let stock = factory.properties.compactMap { info -> FileUse? in
-            guard info.kind == .string, info.isWritable, let access = access(info.name, factory),
-                let path = text(info.name).flatMap({ path($0, isURI: info.name.contains("uri")) }), !path.isEmpty
-            else { return nil }
-            return FileUse(
-                access: access, path: path, style: info.name == "location" ? patterns[factory.name] ?? .path : .path,
-                user: element.name, origin: .outside)
-        }
-        return stock
-            + HandlerProperty.all(of: factory.name).flatMap { place in
-                handler(text(place.handler) ?? "", text(place.options) ?? "", of: place, label: element.name) { _ in
-                    .outside
-                }
-            }
+extension PropertyInfo {
+    /// The default as plain text, without the quotes of `defaultText`.
+    fileprivate var initialText: String? {
+        defaultText.flatMap { PropertyText.unwrapped(Array($0.utf8)).map { String(decoding: $0, as: UTF8.self) } }
     }
 }
 

@@ -137,6 +137,29 @@ import Testing
         #expect(conflict("location", folder.file("x.webm"), of: try graph.element("r")) == nil)
     }
 
+    @Test("GR-11 the rules for a description's files hold for properties of a running graph too")
+    func setSpecialProperties() throws {
+        let graph = try Graph(
+            """
+            filesrc name=r location=\(folder.file("x.webm")) ! fakesink
+            videotestsrc ! jpegenc ! curlfilesink name=c location=file://\(folder.path)/ file-name=y
+            videotestsrc ! x264enc name=first pass=pass1 multipass-cache-file=\(folder.file("log")) ! fakesink
+            videotestsrc ! x264enc name=only ! fakesink
+            """)
+        func conflict(_ property: String, _ name: String, of element: String) throws -> String? {
+            let value = property == "file-name" ? name : folder.file(name)
+            return graph.fileConflict(setting: property, of: try graph.element(element), to: value)?
+                .replacing(folder.path, with: "DIR")
+        }
+        #expect(
+            try conflict("file-name", "x.webm", of: "c")
+                == "c would write \"DIR/x.webm\", which r reads; name another file")
+        #expect(try conflict("file-name", "z", of: "c") == nil)
+        #expect(try conflict("multipass-cache-file", "x.webm", of: "first")?.contains("which r reads") == true)
+        #expect(try conflict("multipass-cache-file", "x.webm", of: "only") == nil)
+        #expect(try conflict("file-name", "log", of: "c")?.contains("which first writes") == true)
+    }
+
     @Test("GR-11 reading and writing the same FIFO is no conflict")
     func fifo() throws {
         #expect(mkfifo(folder.file("fifo"), 0o600) == 0)
