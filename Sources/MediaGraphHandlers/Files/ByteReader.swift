@@ -26,6 +26,8 @@ struct ByteReader: ~Copyable {
     let name: String
     /// Whether this is a file on disk, which can be read again from the start.
     let isRegularFile: Bool
+    /// The file's size in bytes when it was opened; 0 for pipes and devices.
+    let size: Int
     private let descriptor: Int32
     private let interruption: Interruption
     private var buffer = [UInt8](repeating: 0, count: 64 * 1024)
@@ -44,6 +46,7 @@ struct ByteReader: ~Copyable {
         }
         name = path == "-" ? "standard input" : path
         isRegularFile = status.st_mode & S_IFMT == S_IFREG
+        size = Int(status.st_size)
         self.descriptor = descriptor
         self.interruption = interruption
     }

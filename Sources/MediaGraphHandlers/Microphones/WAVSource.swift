@@ -1,4 +1,3 @@
-import Foundation
 import GStreamer
 import MediaGraphCore
 import Synchronization
@@ -23,28 +22,28 @@ final class WAVSource: VirtualMic, NamedHandler {
     static func validate(_ options: HandlerOptions) throws { _ = try options.string("location") }
 
     init(options: HandlerOptions) throws {
-        path = try options.string("location")
+        let location = try options.string("location")
+        // The pipeline opens a redirected standard input again, so it begins at the file's start.
+        path = location == "-" ? "/dev/stdin" : location
         var reader = try ByteReader(path: path, option: "option location of wav", interruption: interruption)
         guard reader.isRegularFile else {
             throw MediaGraphError.invalidParameter(
                 .init("option location of wav", actual: "must be a file on disk; \(reader.name) is a pipe or a device"))
         }
-        isTruncated = try Self.isTruncated(&reader, path)
+        isTruncated = try Self.isTruncated(&reader)
     }
 
     /// Returns whether the file is shorter than the size in its RIFF header. GStreamer's parser plays a truncated file
     /// without a warning. When sox, arecord and FFmpeg write to a pipe, they don't know the size; the values of
     /// `unknownSizes`, which they write then, are ignored.
-    private static func isTruncated(_ reader: inout ByteReader, _ path: String) throws(MediaGraphError) -> Bool {
+    private static func isTruncated(_ reader: inout ByteReader) throws(MediaGraphError) -> Bool {
         var head = [UInt8](repeating: 0, count: 8)
         var filled = 0
         guard try reader.read(into: &head, filled: &filled) == .complete, head.starts(with: "RIFF".utf8) else {
             return false
         }
         let size = head[4...].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        let length = (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? UInt64
-        guard let length, !unknownSizes.contains(where: { $0.contains(size) }) else { return false }
-        return length < size + 8
+        return !unknownSizes.contains { $0.contains(size) } && UInt64(reader.size) < size + 8
     }
 
     private static let unknownSizes: [ClosedRange<UInt64>] = [

@@ -140,6 +140,23 @@ import Testing
         #expect(words.errors.contains("2 frames in"))
     }
 
+    @Test("VM-2 the wav handler plays a file that is redirected to standard input")
+    func soundFromInput() throws {
+        let folder = TemporaryFolder()
+        let (input, output) = (folder.path("in.wav"), folder.path("out.wav"))
+        let made = try Program.run(
+            "run",
+            "virtualmic pace=fast handler=tone options=\"seconds=0.2,rate=48000\" ! wavenc ! filesink location=\(input)"
+        )
+        #expect(made.status == 0)
+        let played = try Program.shell(
+            "mediagraph run 'virtualmic pace=fast handler=wav options=location=- ! wavenc ! filesink location=\(output)' "
+                + "< '\(input)'")
+        #expect(played.status == 0, "\(played.errors)")
+        #expect(!played.errors.contains("warning:"), "\(played.errors)")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: output)) == Data(contentsOf: URL(fileURLWithPath: input)))
+    }
+
     @Test("GR-3 pipes, FIFOs and /dev/stdin are read to their end, and an empty file is an error")
     func pipes() throws {
         let substitution = try Program.shell("mediagraph check <(echo 'fakesrc !'; echo fakesink)")

@@ -203,6 +203,25 @@ import Testing
         #expect("\(try #require(error))".contains("text.wav: can't be played as a WAV file: "))
     }
 
+    @Test("GR-13 a WAV behind a symbolic link plays without the warning for truncated files")
+    func linked() async throws {
+        let folder = try TemporaryFolder()
+        _ = try folder.write("in.wav", Self.wav(samples: 480, bits: 16))
+        let link = folder.file("link.wav")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "in.wav")
+        let graph = try Graph("virtualmic pace=fast handler=wav options=\"location=\(link)\" ! fakesink")
+        let events = graph.events
+        let warnings = Task {
+            var warnings: [String] = []
+            for await event in events {
+                if case .warning(let report) = event { warnings.append(report.error.message) }
+            }
+            return warnings
+        }
+        try await graph.run()
+        #expect(await warnings.value == [])
+    }
+
     @Test("VM-2 a WAV or raw file without a sample is an error")
     func noSamples() async throws {
         let folder = try TemporaryFolder()
