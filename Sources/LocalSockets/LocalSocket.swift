@@ -24,15 +24,14 @@ package final class LocalSocket: @unchecked Sendable {
         case sent
         /// The peer doesn't read, and the socket's buffer is full.
         case full
+        /// The message is longer than the socket's buffer.
+        case tooLong
         /// The peer, or this side, has closed the connection.
         case closed
     }
 
     /// The longest path of a socket in bytes, which is the size of `sockaddr_un.sun_path` without the terminating zero.
     package static let longestPath = 107
-
-    /// The longest message in bytes.
-    private static let limit = 1 << 16
 
     private init(taking raw: UnsafeMutablePointer<GSocket>) {
         self.raw = raw
@@ -107,7 +106,7 @@ package final class LocalSocket: @unchecked Sendable {
         var error: UnsafeMutablePointer<GError>?
         defer { free(error) }
         return g_socket_connect(socket.raw, address, nil, &error) == 0
-            && g_error_matches(error, g_io_error_quark(), Int32(G_IO_ERROR_CONNECTION_REFUSED.rawValue)) != 0
+            && error.matches(G_IO_ERROR_CONNECTION_REFUSED)
     }
 
     package enum Accepted {
@@ -154,8 +153,13 @@ package final class LocalSocket: @unchecked Sendable {
             let sent = g_socket_send_message(raw, nil, &vector, 1, &message, count, Int32(MSG_NOSIGNAL), nil, &error)
             guard sent < 0 else { return .sent }
             defer { free(error) }
-            return g_error_matches(error, g_io_error_quark(), Int32(G_IO_ERROR_WOULD_BLOCK.rawValue)) != 0
-                ? .full : .closed
+            return if error.matches(G_IO_ERROR_WOULD_BLOCK) {
+                .full
+            } else if error.matches(G_IO_ERROR_MESSAGE_TOO_LARGE) {
+                .tooLong
+            } else {
+                .closed
+            }
         }
     }
 
@@ -167,7 +171,10 @@ package final class LocalSocket: @unchecked Sendable {
             var messages: UnsafeMutablePointer<UnsafeMutablePointer<GSocketControlMessage>?>?
             var count: Int32 = 0
             var error: UnsafeMutablePointer<GError>?
-            let message = withUnsafeTemporaryAllocation(byteCount: Self.limit, alignment: 1) { bytes -> Data? in
+            // The size of all messages that have arrived, so that the first one isn't cut.
+            let size = g_socket_get_available_bytes(raw)
+            guard size >= 0 else { return nil }
+            let message = withUnsafeTemporaryAllocation(byteCount: max(size, 1), alignment: 1) { bytes -> Data? in
                 var vector = GInputVector(buffer: bytes.baseAddress, size: gsize(bytes.count))
                 let read = g_socket_receive_message(raw, nil, &vector, 1, &messages, &count, nil, nil, &error)
                 guard read > 0 else { return nil }
@@ -194,7 +201,7 @@ package final class LocalSocket: @unchecked Sendable {
             if let message { return (message, descriptor) }
             // An empty message may still have a descriptor.
             if let descriptor { closeFile(descriptor) }
-            let isEmpty = g_error_matches(error, g_io_error_quark(), Int32(G_IO_ERROR_WOULD_BLOCK.rawValue)) != 0
+            let isEmpty = error.matches(G_IO_ERROR_WOULD_BLOCK)
             free(error)
             guard isEmpty else { return nil }
         }
@@ -222,3 +229,9 @@ package final class LocalSocket: @unchecked Sendable {
 private func closeFile(_ descriptor: Int32) { close(descriptor) }
 
 private func free(_ error: UnsafeMutablePointer<GError>?) { if let error { g_error_free(error) } }
+
+extension UnsafeMutablePointer<GError>? {
+    fileprivate func matches(_ code: GIOErrorEnum) -> Bool {
+        g_error_matches(self, g_io_error_quark(), Int32(code.rawValue)) != 0
+    }
+}

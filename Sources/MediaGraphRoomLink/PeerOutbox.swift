@@ -84,6 +84,10 @@ extension PeerOutbox.State {
         switch socket.send(message) {
         case .sent: return false
         case .full: return true
+        case .tooLong:
+            RoomLink.log.log(.warning, nil, "a message of \(message.count) bytes is too long: closing the connection")
+            close(socket)
+            return false
         case .closed:
             close(socket)
             return false

@@ -45,6 +45,25 @@ import Testing
         while other.receive() != nil {}
     }
 
+    @Test("SE-4 a message of more than 64 KiB arrives whole, and one that is too long is refused")
+    func longMessages() throws {
+        let folder = try TemporaryFolder()
+        let listener = try LocalSocket.listening(at: folder.file("socket"))
+        let socket = try LocalSocket.connected(to: folder.file("socket"))
+        guard case .connected(let other) = listener.accept(timeout: 60_000_000) else {
+            Issue.record("no connection arrived")
+            return
+        }
+        for length in [1, 65536, 65537, 100_000] {
+            let message = Data((0..<length).map { UInt8(truncatingIfNeeded: $0 / 3) })
+            #expect(socket.send(message) == .sent)
+            #expect(other.receive()?.message == message)
+        }
+        #expect(socket.send(Data(count: 10_000_000)) == .tooLong)
+        #expect(socket.send(Data([1])) == .sent)
+        #expect(other.receive()?.message == Data([1]))
+    }
+
     @Test("SE-4 a process is reconnected after it sent invalid data, unless its version differs")
     func nonsense() throws {
         let directory = RoomDirectory(room: #function)
