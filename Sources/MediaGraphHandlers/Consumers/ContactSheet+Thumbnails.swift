@@ -14,6 +14,8 @@ final class Scaler {
     let orientation: VideoOrientation
     /// The format of the scaled picture before it is rotated upright.
     private let output: VideoInfo
+    /// The scaled picture's format without interlacing and pixel aspect ratio, which a thumbnail doesn't need.
+    private let plain: VideoInfo
     private let converter: VideoConverter
 
     init(
@@ -22,6 +24,7 @@ final class Scaler {
         let upright = Self.size(of: input, orientation, within: bounds)
         let size = orientation.swapsSides ? (upright.height, upright.width) : upright
         guard let output = input.converted(to: .rgb24, size: size, squarePixels: true),
+            let plain = VideoInfo(.rgb24, width: output.width, height: output.height),
             let converter = VideoConverter(from: input, to: output, isSmooth: true)
         else {
             throw .unsupported(.init("thumbnail", actual: "video of the format \(input.caps) can't be scaled"))
@@ -29,6 +32,7 @@ final class Scaler {
         self.input = input
         self.orientation = orientation
         self.output = output
+        self.plain = plain
         self.converter = converter
     }
 
@@ -50,13 +54,9 @@ final class Scaler {
         guard let scaled = converter.convert(frame.mapped) else { throw Self.outOfMemory }
         guard orientation != .upright else { return try thumbnail(scaled, output.width, output.height) }
         let turned: Buffer
-        do {
-            // A thumbnail needs no interlacing and no pixel aspect ratio.
-            guard let picture = VideoInfo(.rgb24, width: output.width, height: output.height) else {
-                throw Self.outOfMemory
-            }
-            turned = try BufferFilter.turned(scaled, picture, by: orientation)
-        } catch { throw .unsupported(.init("thumbnail", actual: "can't be rotated: \(error)")) }
+        do { turned = try BufferFilter.turned(scaled, plain, by: orientation) } catch {
+            throw .unsupported(.init("thumbnail", actual: "can't be rotated: \(error)"))
+        }
         let (width, height) = orientation.swapsSides ? (output.height, output.width) : (output.width, output.height)
         return try thumbnail(turned, width, height)
     }
