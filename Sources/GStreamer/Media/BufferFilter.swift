@@ -41,6 +41,7 @@ package final class BufferFilter {
     /// The element, for access to its properties. `set` is shorter for setting one from text.
     package let element: Element
     private let factory: String
+    private let sink: Pad
     private let input: UnsafeMutablePointer<GstPad>
     private let output: UnsafeMutablePointer<GstPad>
     private let bus: UnsafeMutablePointer<GstBus>
@@ -126,6 +127,7 @@ package final class BufferFilter {
         else { throw .wrongPads(factory) }
         self.factory = factory
         self.element = element
+        self.sink = sink
         input = gst_pad_new("input", GST_PAD_SRC)
         output = gst_pad_new("output", GST_PAD_SINK)
         bus = gst_bus_new()
@@ -249,8 +251,7 @@ package final class BufferFilter {
 
     private func refusal(_ caps: Caps) -> BufferFilterError {
         _ = takeReason()
-        let accepted = element.staticPad("sink")?.queryCaps()
-        return .refused(factory, caps: "\(caps)", accepted: accepted.map { "\($0)" } ?? "nothing")
+        return .refused(factory, caps: "\(caps)", accepted: "\(sink.queryCaps())")
     }
 
     private func failure(_ flow: FlowReturn, _ caps: Caps, count: Int) -> BufferFilterError {

@@ -190,4 +190,15 @@ import Testing
         let caps = try Self.caps("RGBA", 3, 2)
         for _ in 0..<50 { #expect(Self.error(of: filter, caps: caps) == .notOneBuffer("queue", count: 0)) }
     }
+
+    @Test("RP-10 the error for a refused format lists what the element accepts, whatever its sink pad is called")
+    func refusalWithOtherPad() throws {
+        let filter = try BufferFilter("textoverlay", sinkPad: "video_sink")
+        let caps = try #require(Caps("audio/x-raw,format=S16LE,rate=48000,channels=1,layout=interleaved"))
+        guard case .refused("textoverlay", _, let accepted) = Self.error(of: filter, caps: caps) else {
+            Issue.record("the element accepts audio")
+            return
+        }
+        #expect(accepted.contains("video/x-raw"))
+    }
 }
