@@ -15,6 +15,7 @@ import Synchronization
 final class ShareLink: Sendable {
     private struct Share: Sendable {
         let source: Element
+        let hasPicture: Bool
         var player: Player?
     }
 
@@ -44,7 +45,7 @@ final class ShareLink: Sendable {
     func start(
         _ source: (any ShareSource)?, _ audioSource: (any ShareAudioSource)?, speaker: String?
     ) async throws(MediaGraphError) {
-        var new = Share(source: try SessionGraph.make("sharesource", "share", []))
+        var new = Share(source: try SessionGraph.make("sharesource", "share", []), hasPicture: source != nil)
         let node = ShareSourceNode(graph: sessionGraph.graph, element: new.source)
         if let source { try node.attach(source) }
         if let audioSource { try node.attach(audioSource: audioSource) }
@@ -63,10 +64,10 @@ final class ShareLink: Sendable {
         guard isFirst else {
             throw .alreadyInUse(.init("the session's share", actual: "has already started; stop it first"))
         }
-        let (hasPicture, hasSound) = (source != nil, audioSource != nil)
+        let hasSound = audioSource != nil
         try await sessionGraph.graph.onControlQueue { [sessionGraph] in
             sessionGraph.graph.pipeline.add(made.source)
-            if hasPicture { sessionGraph.link(made.source.staticPad("src"), StreamKind.share.inputPad) }
+            if made.hasPicture { sessionGraph.link(made.source.staticPad("src"), StreamKind.share.inputPad) }
             if hasSound { Self.linkSound(made, sessionGraph) }
             made.source.syncState()
         }
@@ -115,6 +116,7 @@ final class ShareLink: Sendable {
             share.player.map {
                 ["share.audio ! tee name=share_heard ! session.shareaudio", "share_heard. ! \($0.text)"]
             } ?? ["share.audio ! session.shareaudio"]
-        return ["sharesource name=share", "share. ! session.share"] + (hasSound ? sound : [])
+        return ["sharesource name=share"] + (share.hasPicture ? ["share. ! session.share"] : [])
+            + (hasSound ? sound : [])
     }
 }

@@ -38,6 +38,7 @@ import Testing
                         && (!playsLocally || played.all.contains(1000))
                 })
             #expect(bob.description.contains("share_heard. ! queue ! fakesink sync=false") == playsLocally)
+            #expect(bob.description.contains("share.audio ! ") && !bob.description.contains("session.share\n"))
             #expect(Description(bob.description).resolved().diagnose().filter { $0.severity == .error } == [])
             await bob.shareHelper.stopSharing()
             #expect(devices() == [own])
