@@ -12,8 +12,13 @@ final class PipeReader: Sendable {
         /// The subscribed delegates and channels. One that has been released counts as unsubscribed.
         var receivers: [Weak] = []
 
-        mutating func remove(_ receiver: AnyObject) {
-            receivers.removeAll { $0.receiver == nil || $0.receiver === receiver }
+        /// Removes the released receivers, and `receiver`. Returns references to the others and to `receiver`, which the
+        /// caller must keep until it has released the lock: each may be the last one, and a receiver's deinitializer may
+        /// use the pipe.
+        mutating func remove(_ receiver: AnyObject? = nil) -> [any AnyObject & Sendable] {
+            let found = receivers.compactMap(\.receiver)
+            receivers = found.filter { $0 !== receiver }.map { Weak(receiver: $0) }
+            return found
         }
     }
 
@@ -102,21 +107,23 @@ final class PipeReader: Sendable {
         }
         // Without holding the lock, because this waits for callbacks, which may subscribe others.
         try NodeVTable.unsubscribe(receiver, from: element)
-        state.withLock { $0.remove(receiver) }
+        _ = state.withLock { $0.remove(receiver) }
         removeIfUnread()
     }
 
     /// Removes the pipe if it has no subscribers, so that unread video costs nothing.
     func removeIfUnread() {
-        state.withLock { state in
-            guard let element = state.element, state.receivers.allSatisfy({ $0.receiver == nil }) else { return }
+        _ = state.withLock { state in
+            let found = state.remove()
+            guard let element = state.element, found.isEmpty else { return found }
             let renderer = state.renderer
-            (state.element, state.renderer, state.receivers) = (nil, nil, [])
+            (state.element, state.renderer) = (nil, nil)
             sessionGraph.enqueue { [identity] sessionGraph in
                 sessionGraph.unlink(identity.name)
                 sessionGraph.remove(element)
                 if let renderer { sessionGraph.remove(renderer) }
             }
+            return found
         }
     }
 

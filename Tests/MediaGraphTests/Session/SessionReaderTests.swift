@@ -1,4 +1,5 @@
 import GStreamer
+import Synchronization
 import TestSupport
 import Testing
 
@@ -177,6 +178,26 @@ import Testing
         #expect(isWarned, "\(warnings.all)")
         for graph in [reader, bob, carol] { await graph.stop() }
         #expect(warnings.all.count { $0.contains(expected) } == 1, "\(warnings.all)")
+    }
+
+    /// A delegate that uses its pipe when it is released.
+    private final class Leaver: RawDataDelegate {
+        let pipe: PipeReader
+        init(_ pipe: PipeReader) { self.pipe = pipe }
+        deinit { pipe.removeIfUnread() }
+        func received(_ frame: borrowing VideoFrame, from pipe: PipeIdentity) {}
+    }
+
+    @Test("SE-2 a delegate may use its pipe in its deinitializer, even while the pipe looks the delegate up")
+    func releasedWhileLookedUp() async throws {
+        let alice = try session("alice", #function)
+        let pipe = PipeReader(alice.sessionGraph, PipeIdentity(name: "preview"), [])
+        let isDone = Atomic<Bool>(false)
+        let looking = NativeThread("looking") { while !isDone.load(ordering: .relaxed) { pipe.removeIfUnread() } }
+        for _ in 0..<300 { try pipe.subscribe(Leaver(pipe), .p90) }
+        isDone.store(true, ordering: .relaxed)
+        looking.join()
+        await alice.settle()
     }
 }
 
