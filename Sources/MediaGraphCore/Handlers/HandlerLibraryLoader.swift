@@ -34,16 +34,17 @@ extension HandlerRegistry {
         _ library: UInt, _ path: String, _ entryPoint: (UnsafeRawPointer) -> Int32
     ) throws(MediaGraphError) {
         guard loaded.withLock({ $0.insert(library).inserted }) else { return }
-        do throws(MediaGraphError) { try register(path, entryPoint) } catch {
+        let visit = LibraryVisit(registry: self, path: path)
+        do throws(MediaGraphError) { try register(visit, entryPoint) } catch {
+            for entry in visit.added { remove(entry) }
             loaded.withLock { _ = $0.remove(library) }
             throw error
         }
     }
 
-    private func register(_ path: String, _ entryPoint: (UnsafeRawPointer) -> Int32) throws(MediaGraphError) {
-        let visit = LibraryVisit(registry: self, path: path)
-        var succeeded = false
-        defer { if !succeeded { for entry in visit.added { remove(entry) } } }
+    private func register(
+        _ visit: LibraryVisit, _ entryPoint: (UnsafeRawPointer) -> Int32
+    ) throws(MediaGraphError) {
         let answer = SwiftVersion.current.withCString { version in
             var registry = MGHandlerRegistry(
                 abi_version: MEDIAGRAPH_ABI_VERSION, swift_version: version,
@@ -61,16 +62,16 @@ extension HandlerRegistry {
             return withExtendedLifetime(visit) { entryPoint(&registry) }
         }
         switch answer {
-        case MG_PASS: succeeded = true
+        case MG_PASS: return
         case MG_WRONG_ABI:
             throw .unsupported(
                 .init(
-                    "handler library \(path)",
+                    "handler library \(visit.path)",
                     actual: "was built against a MediaGraph with another ABI than \(MEDIAGRAPH_ABI_VERSION); "
                         + "build it against this version of MediaGraph"))
         default:
             throw visit.failure
-                ?? .processingFailed(.init("handler library \(path)", actual: "failed to register its handlers"))
+                ?? .processingFailed(.init("handler library \(visit.path)", actual: "failed to register its handlers"))
         }
     }
 
