@@ -105,9 +105,10 @@ let package = Package(
         .testTarget(
             name: "MediaGraphTests",
             dependencies: [
-                "CGStreamer", "CMediaGraphABI", "GStreamer", "LocalSockets", "MediaGraph", "MediaGraphCore",
-                "MediaGraphDescription", "MediaGraphDevices", "MediaGraphElements", "MediaGraphHandlers",
-                "MediaGraphRoomLink", "MediaGraphSession", "MediaGraphTesting", "TestSupport", "LeakProbe",
+                "CGStreamer", "CGStreamerShims", "CMediaGraphABI", "GStreamer", "LocalSockets", "MediaGraph",
+                "MediaGraphCore", "MediaGraphDescription", "MediaGraphDevices", "MediaGraphElements",
+                "MediaGraphHandlers", "MediaGraphRoomLink", "MediaGraphSession", "MediaGraphTesting", "TestSupport",
+                "LeakProbe",
             ],
             exclude: isSanitized ? notSanitized : [],
             swiftSettings: lifetimes + unoptimized

@@ -1,41 +1,43 @@
 import CGStreamer
 import CGStreamerShims
 
+@testable import GStreamer
+
 /// The result of GStreamer's parser for a description: the elements, their properties and the links.
 ///
 /// Generated names are left out, because GStreamer counts them up from parse to parse. So two snapshots can be
 /// compared.
-package struct PipelineSnapshot: Sendable, Equatable {
+struct PipelineSnapshot: Sendable, Equatable {
     /// An element.
-    package struct Item: Sendable, Equatable {
+    struct Item: Sendable, Equatable {
         /// The name of its factory; empty if it has none.
-        package let factory: String
+        let factory: String
         /// The index in `items` of the bin that contains it; `nil` at the top level.
-        package let parent: Int?
+        let parent: Int?
         /// The values of all its properties that can be read, written and converted to text.
-        package let properties: [String: String]
+        let properties: [String: String]
     }
 
     /// A link between pads of two elements.
-    package struct Link: Sendable, Hashable {
+    struct Link: Sendable, Hashable {
         /// The index in `items` of the element that the data leaves.
-        package let source: Int
+        let source: Int
         /// The name of the pad that the data leaves.
-        package let sourcePad: String
+        let sourcePad: String
         /// The index in `items` of the element that the data enters.
-        package let sink: Int
+        let sink: Int
         /// The name of the pad that the data enters.
-        package let sinkPad: String
+        let sinkPad: String
     }
 
     /// The elements in the order of the text, each bin before its children. The elements of caps filters come after the
     /// others.
-    package private(set) var items: [Item] = []
+    private(set) var items: [Item] = []
     /// The links between the elements; a link through ghost pads joins the elements at its ends.
-    package private(set) var links: Set<Link> = []
+    private(set) var links: Set<Link> = []
 
     /// Parses `text`, records the result, and frees the elements.
-    package init(parsing text: String) throws(GLibError) {
+    init(parsing text: String) throws(GLibError) {
         GStreamerRuntime.initialize()
         var error: UnsafeMutablePointer<GError>?
         guard let raw = cgst_parse_launch(text, &error) else { throw GLibError(taking: error!) }
@@ -117,7 +119,7 @@ extension PropertyInfo {
 
     /// Parses `text` as a value of this property, and returns the value as GStreamer writes it; `nil` if GStreamer
     /// can't parse the text.
-    package func normalized(_ text: String) -> String? {
+    func normalized(_ text: String) -> String? {
         ClassReference(owner).map { klass in
             let klass = klass.assumingMemoryBound(to: GObjectClass.self)
             guard let specification = g_object_class_find_property(klass, name) else { return nil }
