@@ -121,10 +121,7 @@ public final class Harness {
         case .caps(let text):
             let caps = Caps(text)!
             raw = gst_event_new_caps(caps.raw)
-        case .segment:
-            var segment = GstSegment()
-            gst_segment_init(&segment, GST_FORMAT_TIME)
-            raw = gst_event_new_segment(&segment)
+        case .segment: raw = Segment().newEvent()
         case .segmentBetween(let start, let stop):
             var segment = GstSegment()
             gst_segment_init(&segment, GST_FORMAT_TIME)

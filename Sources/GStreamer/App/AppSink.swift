@@ -145,10 +145,8 @@ public enum StreamEvent: Sendable {
         case GST_EVENT_STREAM_START:
             self = .streamStart(StreamStart(retaining: event))
         case GST_EVENT_CAPS:
-            var caps: UnsafeMutablePointer<GstCaps>?
-            gst_event_parse_caps(event, &caps)
-            guard let caps else { return nil }
-            self = .caps(Caps(retaining: caps))
+            guard let caps = Caps(of: event) else { return nil }
+            self = .caps(caps)
         case GST_EVENT_SEGMENT: self = .segment
         case GST_EVENT_TAG: self = OrientationTag(event).map { .orientation($0) } ?? .other
         case GST_EVENT_GAP:

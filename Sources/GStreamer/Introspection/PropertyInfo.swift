@@ -145,11 +145,10 @@ package struct PropertyInfo: Sendable, Hashable {
     private static func choices(ofEnumeration type: GType) -> [Choice] {
         ClassReference(type).map { klass in
             let klass = klass.assumingMemoryBound(to: GEnumClass.self).pointee
-            return (0..<Int(klass.n_values)).map { index in
-                let value = klass.values[index]
-                return Choice(
-                    nick: String(cString: value.value_nick), value: Int64(value.value),
-                    meaning: String(cString: value.value_name))
+            return UnsafeBufferPointer(start: klass.values, count: Int(klass.n_values)).map {
+                Choice(
+                    nick: String(cString: $0.value_nick), value: Int64($0.value),
+                    meaning: String(cString: $0.value_name))
             }
         }
     }
@@ -157,11 +156,10 @@ package struct PropertyInfo: Sendable, Hashable {
     private static func choices(ofFlags type: GType) -> [Choice] {
         ClassReference(type).map { klass in
             let klass = klass.assumingMemoryBound(to: GFlagsClass.self).pointee
-            return (0..<Int(klass.n_values)).map { index in
-                let value = klass.values[index]
-                return Choice(
-                    nick: String(cString: value.value_nick), value: Int64(value.value),
-                    meaning: String(cString: value.value_name))
+            return UnsafeBufferPointer(start: klass.values, count: Int(klass.n_values)).map {
+                Choice(
+                    nick: String(cString: $0.value_nick), value: Int64($0.value),
+                    meaning: String(cString: $0.value_name))
             }
         }
     }

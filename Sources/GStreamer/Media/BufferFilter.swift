@@ -173,11 +173,7 @@ package final class BufferFilter {
         gst_pad_set_event_function_full(
             output,
             { pad, parent, event in
-                if event!.pointee.type == GST_EVENT_CAPS {
-                    var caps: UnsafeMutablePointer<GstCaps>?
-                    gst_event_parse_caps(event, &caps)
-                    Outlet.of(pad!.pointee.eventdata).caps = caps.map(Caps.init(retaining:))
-                }
+                if let caps = Caps(of: event!) { Outlet.of(pad!.pointee.eventdata).caps = caps }
                 gst_event_unref(event)
                 return 1
             }, context, nil)
@@ -241,9 +237,7 @@ package final class BufferFilter {
         let isAccepted = gst_pad_push_event(input, gst_event_new_caps(caps.raw)) != 0
         if isFirst {
             // GStreamer requires the order STREAM_START, CAPS, SEGMENT.
-            var segment = GstSegment()
-            gst_segment_init(&segment, GST_FORMAT_TIME)
-            gst_pad_push_event(input, gst_event_new_segment(&segment))
+            gst_pad_push_event(input, Segment().newEvent())
         }
         guard isAccepted else { throw refusal(caps) }
         inputCaps = caps

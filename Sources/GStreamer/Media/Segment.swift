@@ -31,6 +31,11 @@ public struct Segment: Equatable, @unchecked Sendable {
         gst_segment_init(&raw, GST_FORMAT_TIME)
     }
 
+    /// Creates a SEGMENT event, which the caller owns.
+    package func newEvent() -> UnsafeMutablePointer<GstEvent> {
+        withUnsafePointer(to: raw) { gst_event_new_segment($0) }
+    }
+
     /// Whether all fields of two segments are equal (`gst_segment_is_equal`).
     public static func == (a: Segment, b: Segment) -> Bool {
         withUnsafePointer(to: a.raw) { a in withUnsafePointer(to: b.raw) { gst_segment_is_equal(a, $0) != 0 } }

@@ -14,6 +14,15 @@ public final class Caps: @unchecked Sendable, Hashable, CustomStringConvertible 
         self.raw = gst_caps_ref(raw)
     }
 
+    /// The caps of a CAPS event; `nil` for other events.
+    convenience init?(of event: UnsafeMutablePointer<GstEvent>) {
+        guard event.pointee.type == GST_EVENT_CAPS else { return nil }
+        var caps: UnsafeMutablePointer<GstCaps>?
+        gst_event_parse_caps(event, &caps)
+        guard let caps else { return nil }
+        self.init(retaining: caps)
+    }
+
     /// Parses caps from text, such as `video/x-raw, format=I420`; `nil` if GStreamer can't parse it.
     public convenience init?(_ text: String) {
         GStreamerRuntime.initialize()

@@ -54,9 +54,7 @@ extension Pad {
         }
         gst_pad_send_event(pad, gst_event_new_stream_start(id))
         gst_pad_send_event(pad, gst_event_new_caps(caps.raw))
-        var segment = GstSegment()
-        gst_segment_init(&segment, GST_FORMAT_TIME)
-        gst_pad_send_event(pad, gst_event_new_segment(&segment))
+        gst_pad_send_event(pad, Segment().newEvent())
         gst_pad_send_event(
             pad, gst_event_new_gap(GstClockTime(time.nanoseconds), GstClockTime(duration.nanoseconds)))
     }

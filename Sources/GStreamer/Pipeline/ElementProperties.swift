@@ -39,30 +39,30 @@ extension Element {
         return specification
     }
 
-    /// Reads a property. GObject converts numbers and enumerations to the requested type.
-    public func property<T: ValueConvertible>(_ name: String, as type: T.Type = T.self) throws(PropertyError) -> T {
-        let specification = try specification(name)
+    private func value(of property: String) throws(PropertyError) -> Value {
+        let specification = try specification(property)
         guard specification.pointee.flags.rawValue & G_PARAM_READABLE.rawValue != 0 else {
-            throw .notReadable(element: kind, property: name)
+            throw .notReadable(element: kind, property: property)
         }
         var value = Value(type: specification.pointee.value_type)
-        g_object_get_property(raw.assumingMemoryBound(to: GObject.self), name, &value.raw)
+        g_object_get_property(raw.assumingMemoryBound(to: GObject.self), property, &value.raw)
+        return value
+    }
+
+    /// Reads a property. GObject converts numbers and enumerations to the requested type.
+    public func property<T: ValueConvertible>(_ name: String, as type: T.Type = T.self) throws(PropertyError) -> T {
+        let value = try value(of: name)
         if let result = T(value) { return result }
         var converted = Value(type: T.gtype)
         if value.read({ g_value_transform($0, &converted.raw) }) != 0, let result = T(converted) { return result }
-        let expected = String(cString: g_type_name(specification.pointee.value_type))
+        let expected = String(cString: g_type_name(value.raw.g_type))
         throw .wrongType(element: kind, property: name, expected: expected, value: "\(T.self)")
     }
 
     /// Reads a property as text, in the form in which a description contains it. Empty if the value can't be written as
     /// text.
     public func propertyText(_ name: String) throws(PropertyError) -> String {
-        let specification = try specification(name)
-        guard specification.pointee.flags.rawValue & G_PARAM_READABLE.rawValue != 0 else {
-            throw .notReadable(element: kind, property: name)
-        }
-        var value = Value(type: specification.pointee.value_type)
-        g_object_get_property(raw.assumingMemoryBound(to: GObject.self), name, &value.raw)
+        let value = try value(of: name)
         return String(value) ?? PropertyInfo.serialized(value) ?? ""
     }
 

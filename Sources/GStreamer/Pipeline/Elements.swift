@@ -35,27 +35,29 @@ extension Element {
     /// The sources that a bin contains directly, and its bins that contain sources. Empty if the element isn't a bin.
     public var sources: [Element] {
         guard isBin else { return [] }
-        return collect(gst_bin_iterate_sources(raw.assumingMemoryBound(to: GstBin.self)))
+        return collect(gst_bin_iterate_sources(raw.assumingMemoryBound(to: GstBin.self)), Element.init(retaining:))
     }
+}
 
-    /// Returns the elements of an iterator, and frees it.
-    func collect(_ iterator: UnsafeMutablePointer<GstIterator>?) -> [Element] {
-        guard let iterator else { return [] }
-        defer { gst_iterator_free(iterator) }
-        var result: [Element] = []
-        var value = GValue()
-        loop: while true {
-            switch gst_iterator_next(iterator, &value) {
-            case GST_ITERATOR_OK:
-                if let object = g_value_get_object(&value) { result.append(Element(retaining: object)) }
-                g_value_reset(&value)
-            case GST_ITERATOR_RESYNC:
-                result.removeAll()
-                gst_iterator_resync(iterator)
-            default: break loop
-            }
+/// Returns what `make` makes of the objects of an iterator, and frees the iterator.
+func collect<Object>(
+    _ iterator: UnsafeMutablePointer<GstIterator>?, _ make: (UnsafeMutableRawPointer) -> Object
+) -> [Object] {
+    guard let iterator else { return [] }
+    defer { gst_iterator_free(iterator) }
+    var result: [Object] = []
+    var value = GValue()
+    loop: while true {
+        switch gst_iterator_next(iterator, &value) {
+        case GST_ITERATOR_OK:
+            if let object = g_value_get_object(&value) { result.append(make(object)) }
+            g_value_reset(&value)
+        case GST_ITERATOR_RESYNC:
+            result.removeAll()
+            gst_iterator_resync(iterator)
+        default: break loop
         }
-        if value.g_type != 0 { g_value_unset(&value) }
-        return result
     }
+    if value.g_type != 0 { g_value_unset(&value) }
+    return result
 }

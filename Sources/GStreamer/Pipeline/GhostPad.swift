@@ -210,15 +210,10 @@ public struct GhostPad: Sendable, Equatable {
                 guard case .caps(let caps) = handler(.caps) else { break }
                 var filter: UnsafeMutablePointer<GstCaps>?
                 gst_query_parse_caps(query, &filter)
-                guard let filter else {
-                    gst_query_set_caps_result(query, caps.raw)
-                    return 1
-                }
                 // The order of these caps counts, rather than the filter's, which is upstream's preference: it avoids a
                 // conversion.
-                let result = gst_caps_intersect_full(caps.raw, filter, GST_CAPS_INTERSECT_FIRST)
-                gst_query_set_caps_result(query, result)
-                gst_caps_unref(result)
+                let result = filter.map { caps.intersection(Caps(retaining: $0)) } ?? caps
+                gst_query_set_caps_result(query, result.raw)
                 return 1
             case GST_QUERY_ACCEPT_CAPS:
                 var caps: UnsafeMutablePointer<GstCaps>?
@@ -251,10 +246,8 @@ extension GhostPad.Event {
         switch event.pointee.type {
         case GST_EVENT_STREAM_START: self = .streamStart(StreamStart(retaining: event).id)
         case GST_EVENT_CAPS:
-            var caps: UnsafeMutablePointer<GstCaps>?
-            gst_event_parse_caps(event, &caps)
-            guard let caps else { return nil }
-            self = .caps(Caps(retaining: caps))
+            guard let caps = Caps(of: event) else { return nil }
+            self = .caps(caps)
         case GST_EVENT_EOS: self = .endOfStream
         case GST_EVENT_FLUSH_START: self = .flushStart
         case GST_EVENT_FLUSH_STOP: self = .flushStop
@@ -270,13 +263,11 @@ extension GhostPad {
             gst_pad_push_event(raw, gst_event_new_eos())
             return
         }
-        var segment = GstSegment()
-        gst_segment_init(&segment, GST_FORMAT_TIME)
         let bin = gst_pad_get_parent_element(raw)
         let id = takeString(gst_pad_create_stream_id(raw, bin, "nothing")) ?? "nothing"
         gst_object_unref(bin)
         gst_pad_push_event(raw, gst_event_new_stream_start(id))
-        gst_pad_push_event(raw, gst_event_new_segment(&segment))
+        gst_pad_push_event(raw, Segment().newEvent())
         gst_pad_push_event(raw, gst_event_new_eos())
     }
 }

@@ -18,25 +18,7 @@ extension Pad {
     /// The pads to which this one is linked inside of its element, or across the border of its bin: for a sink pad, the
     /// source pads by which its data leaves; for a source pad, the sink pads by which its data enters.
     package var internalLinks: [Pad] {
-        guard let iterator = gst_pad_iterate_internal_links(pad) else { return [] }
-        defer { gst_iterator_free(iterator) }
-        var links: [Pad] = []
-        var value = GValue()
-        loop: while true {
-            switch gst_iterator_next(iterator, &value) {
-            case GST_ITERATOR_OK:
-                if let link = g_value_get_object(&value) {
-                    links.append(Pad(retaining: link))
-                }
-                g_value_reset(&value)
-            case GST_ITERATOR_RESYNC:
-                links.removeAll()
-                gst_iterator_resync(iterator)
-            default: break loop
-            }
-        }
-        if value.g_type != 0 { g_value_unset(&value) }
-        return links
+        collect(gst_pad_iterate_internal_links(pad), Pad.init(retaining:))
     }
 
     /// The pad at the end of a chain of ghost pads; the pad itself if it isn't a ghost pad or has no target.

@@ -42,10 +42,8 @@ open class PadTap: @unchecked Sendable {
             switch event.pointee.type {
             case GST_EVENT_STREAM_START: self = .streamStart(StreamStart(retaining: event))
             case GST_EVENT_CAPS:
-                var caps: UnsafeMutablePointer<GstCaps>?
-                gst_event_parse_caps(event, &caps)
-                guard let caps else { return nil }
-                self = .caps(Caps(retaining: caps))
+                guard let caps = Caps(of: event) else { return nil }
+                self = .caps(caps)
             case GST_EVENT_SEGMENT: self = .segment(Segment(event))
             case GST_EVENT_TAG:
                 guard let tag = OrientationTag(event) else { return nil }
@@ -142,10 +140,8 @@ extension Pad {
     /// Sends STREAM_START, SEGMENT and EOS into this sink pad, which no other thread feeds. May block, because a sink
     /// holds EOS until the graph plays.
     public func sendEmptyStream() {
-        var segment = GstSegment()
-        gst_segment_init(&segment, GST_FORMAT_TIME)
         gst_pad_send_event(pad, gst_event_new_stream_start("empty-\(name)"))
-        gst_pad_send_event(pad, gst_event_new_segment(&segment))
+        gst_pad_send_event(pad, Segment().newEvent())
         sendEndOfStream()
     }
 

@@ -44,17 +44,17 @@ public final class Pipeline: Element, @unchecked Sendable {
     }
 
     /// The elements directly in the pipeline, sources first.
-    public var elements: [Element] { collect(gst_bin_iterate_sorted(bin)).reversed() }
+    public var elements: [Element] { collect(gst_bin_iterate_sorted(bin), Element.init(retaining:)).reversed() }
 
     /// The sinks directly in the pipeline, and the bins with sinks, in the order of the description.
     public var sinks: [Element] {
         // A bin adds each new child at the front.
-        collect(gst_bin_iterate_sinks(bin)).reversed()
+        collect(gst_bin_iterate_sinks(bin), Element.init(retaining:)).reversed()
     }
 
     /// The elements at any depth, bins before their children.
     public var allElements: [Element] {
-        let all = Set(collect(gst_bin_iterate_recurse(bin)))
+        let all = Set(collect(gst_bin_iterate_recurse(bin), Element.init(retaining:)))
         // GStreamer's recursive iterator has no defined order. Return the top level first, sources first, then the
         // rest.
         let top = elements

@@ -25,9 +25,7 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
         transform.pointee.sink_event = { element, event in
             let node = InPlaceTransform.of(element!)
             node.updateOrientation(from: event!)
-            var caps: UnsafeMutablePointer<GstCaps>?
-            if event!.pointee.type == GST_EVENT_CAPS { gst_event_parse_caps(event, &caps) }
-            if let caps, !node.accepts(Caps(retaining: caps)) {
+            if let caps = Caps(of: event!), !node.accepts(caps) {
                 gst_event_unref(event)
                 return 0
             }

@@ -110,10 +110,7 @@ private final class Input {
     func event(_ event: UnsafeMutablePointer<GstEvent>) -> gboolean {
         defer { gst_event_unref(event) }
         switch event.pointee.type {
-        case GST_EVENT_CAPS:
-            var caps: UnsafeMutablePointer<GstCaps>?
-            gst_event_parse_caps(event, &caps)
-            return caps.map { delegate.formatChanged(Caps(retaining: $0)) } == true ? 1 : 0
+        case GST_EVENT_CAPS: return Caps(of: event).map(delegate.formatChanged) == true ? 1 : 0
         case GST_EVENT_SEGMENT: gst_event_copy_segment(event, &segment)
         case GST_EVENT_EOS: delegate.reachedEndOfStream()
         case GST_EVENT_FLUSH_START: delegate.flush(true)
