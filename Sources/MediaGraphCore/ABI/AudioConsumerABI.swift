@@ -2,6 +2,9 @@ import CMediaGraphABI
 import GStreamer
 
 extension MGAudioConsumer {
+    /// The memory mode that the consumer needs; `nil` if it takes both.
+    package var requiredMemoryMode: MemoryMode? { memory_mode == 0 ? nil : MemoryMode(rawValue: memory_mode - 1) }
+
     /// Wraps a Swift handler. The structure's owner calls `destroy` once.
     package init<S: VirtualSpeaker>(_ speaker: consuming sending S, name: String, memoryMode: MemoryMode? = nil) {
         self.init()
@@ -67,17 +70,13 @@ private final class SpeakerBox<S: VirtualSpeaker>: AnySpeakerBox {
         _ stream: UnsafePointer<MGAudioStream>, _ source: UnsafePointer<MGAudioFrame>,
         _ error: UnsafeMutablePointer<MGError>?
     ) -> Int32 {
-        do {
+        MediaGraphError.status(error, "the handler") {
             guard let frame = AudioFrame(source) else { throw MediaGraphError.unknownSampleFormat }
             switch stream.pointee.kind {
             case MG_ONE_WAY: try speaker.oneWayAudioReceived(frame, user: user(of: stream))
             case MG_SHARED: try speaker.sharedAudioReceived(frame)
             default: try speaker.mixedAudioReceived(frame)
             }
-            return MG_PASS
-        } catch let thrown {
-            MediaGraphError.wrapping(thrown, "the handler").store(in: error)
-            return MG_FAILED
         }
     }
 
@@ -94,12 +93,6 @@ private final class SpeakerBox<S: VirtualSpeaker>: AnySpeakerBox {
     }
 
     override func finish(_ error: UnsafeMutablePointer<MGError>?) -> Int32 {
-        do {
-            try speaker.finish()
-            return MG_PASS
-        } catch let thrown {
-            MediaGraphError.wrapping(thrown, "the handler").store(in: error)
-            return MG_FAILED
-        }
+        MediaGraphError.status(error, "the handler") { try speaker.finish() }
     }
 }

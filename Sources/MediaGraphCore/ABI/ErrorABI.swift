@@ -31,6 +31,21 @@ extension MediaGraphError {
         }
     }
 
+    /// Runs a method of a handler that receives media, for a C caller. Returns `MG_PASS`, or `MG_FAILED` with the error
+    /// stored; `subject` names the origin of an error that isn't a `MediaGraphError`.
+    @inline(__always)
+    static func status(
+        _ error: UnsafeMutablePointer<MGError>?, _ subject: String, _ body: () throws -> Void
+    ) -> Int32 {
+        do {
+            try body()
+            return MG_PASS
+        } catch let thrown {
+            wrapping(thrown, subject).store(in: error)
+            return MG_FAILED
+        }
+    }
+
     /// Calls a C function that returns 0 and fills in the error when it fails, and throws that error.
     package static func check(_ body: (UnsafeMutablePointer<MGError>) -> Int32) throws(MediaGraphError) {
         var error = MGError()

@@ -57,28 +57,21 @@ private class AnyObserverBox {
 }
 
 private final class ObserverBox<O: FrameObserving>: AnyObserverBox {
-    /// Behind a pointer, which avoids dynamic exclusivity checks. They could find nothing: the node makes one call at a
-    /// time.
-    private let observer: UnsafeMutablePointer<O>
+    private let observer: HandlerStorage<O>
     private let call: (inout O, UnsafePointer<MGVideoFrame>) throws -> Verdict
 
     init(_ observer: consuming O, _ call: @escaping (inout O, UnsafePointer<MGVideoFrame>) throws -> Verdict) {
-        self.observer = .allocate(capacity: 1)
-        self.observer.initialize(to: observer)
+        self.observer = HandlerStorage(observer)
         self.call = call
     }
 
-    deinit {
-        tenure.isOver.store(true, ordering: .relaxed)
-        observer.deinitialize(count: 1)
-        observer.deallocate()
-    }
+    deinit { tenure.isOver.store(true, ordering: .relaxed) }
 
-    override var preference: FramePreference { observer.pointee.preference }
+    override var preference: FramePreference { observer.pointer.pointee.preference }
 
-    override func registered(_ registration: ObserverRegistration) { observer.pointee.registered(registration) }
+    override func registered(_ registration: ObserverRegistration) { observer.pointer.pointee.registered(registration) }
 
     override func see(_ source: UnsafePointer<MGVideoFrame>, _ error: UnsafeMutablePointer<MGError>?) -> Int32 {
-        Verdict.status(error, "the observer") { try call(&observer.pointee, source) }
+        Verdict.status(error, "the observer") { try call(&observer.pointer.pointee, source) }
     }
 }

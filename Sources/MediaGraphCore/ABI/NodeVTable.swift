@@ -32,6 +32,17 @@ package enum NodeVTable {
         }
     }
 
+    /// Calls a node's method that sets or removes its handler, for a `set_…` function of its vtable. Returns 1, or 0 with
+    /// the error stored.
+    package static func setHandler<Node: ElementImplementation, Structure>(
+        _ element: UnsafeMutablePointer<GstElement>?, _ structure: UnsafePointer<Structure>?,
+        _ error: UnsafeMutablePointer<MGError>?, _ attach: (Node) -> (Structure?) throws(MediaGraphError) -> Void
+    ) -> Int32 {
+        answer(element, error, as: Node.self) { (node) throws(MediaGraphError) in
+            try attach(node)(structure?.pointee)
+        }
+    }
+
     /// Attaches a vtable to an element. The vtable must never be freed.
     package static func install(_ vtable: UnsafePointer<MGNodeVTable>, on instance: ElementInstance) {
         g_object_set_qdata(

@@ -46,7 +46,7 @@ private final class DelegateBox<D: RawDataDelegate>: AnyDelegateBox {
 
     override func receive(_ source: UnsafePointer<MGVideoFrame>, _ error: UnsafeMutablePointer<MGError>?) -> Int32 {
         guard let delegate else { return MG_GONE }
-        do {
+        return MediaGraphError.status(error, "the delegate") {
             switch source.pointee.kind {
             case MG_NATIVE: try delegate.received(NativeVideoFrame(source), from: pipe)
             case MG_ENCODED:
@@ -56,10 +56,6 @@ private final class DelegateBox<D: RawDataDelegate>: AnyDelegateBox {
                 guard let frame = VideoFrame(source) else { throw MediaGraphError.unknownFormat }
                 try delegate.received(frame, from: pipe)
             }
-            return MG_PASS
-        } catch let thrown {
-            MediaGraphError.wrapping(thrown, "the delegate").store(in: error)
-            return MG_FAILED
         }
     }
 

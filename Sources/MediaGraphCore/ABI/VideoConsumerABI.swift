@@ -16,15 +16,9 @@ extension MGVideoConsumer {
         frame = { context, frame, error in
             Unmanaged<AnyConsumerBox>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.receive(frame!, error) }
         }
-        status = { context, on in
-            Unmanaged<AnyConsumerBox>.fromOpaque(context!).takeUnretainedValue().statusChanged(isOn: on != 0)
-        }
-        end = { context, error in
-            Unmanaged<AnyConsumerBox>.fromOpaque(context!).takeUnretainedValue().finish(error)
-        }
-        remark = { context in
-            Unmanaged<AnyConsumerBox>.fromOpaque(context!).takeUnretainedValue().remark.flatMap { g_strdup($0) }
-        }
+        status = { AnyConsumerBox.of($0).statusChanged(isOn: $1 != 0) }
+        end = { AnyConsumerBox.of($0).finish($1) }
+        remark = { AnyConsumerBox.of($0).remark.flatMap { g_strdup($0) } }
         destroy = { Unmanaged<AnyConsumerBox>.fromOpaque($0!).release() }
         storeName(C.formats.map(\.gstreamerName).joined(separator: ","), in: &formats)
         storeName(name, in: &self.name)
@@ -39,52 +33,36 @@ private class AnyConsumerBox {
     func statusChanged(isOn: Bool) {}
     func finish(_ error: UnsafeMutablePointer<MGError>?) -> Int32 { MG_FAILED }
     var remark: String? { nil }
+
+    static func of(_ context: UnsafeMutableRawPointer?) -> AnyConsumerBox {
+        Unmanaged<AnyConsumerBox>.fromOpaque(context!).takeUnretainedValue()
+    }
 }
 
 private final class ConsumerBox<C: VideoConsumer>: AnyConsumerBox {
-    /// Behind a pointer, which avoids dynamic exclusivity checks: 117 instructions a frame. They could find nothing:
-    /// the pipe makes one call at a time.
-    private let consumer: UnsafeMutablePointer<C>
+    private let consumer: HandlerStorage<C>
 
-    init(_ consumer: consuming C) {
-        self.consumer = .allocate(capacity: 1)
-        self.consumer.initialize(to: consumer)
-    }
-
-    deinit {
-        consumer.deinitialize(count: 1)
-        consumer.deallocate()
-    }
+    init(_ consumer: consuming C) { self.consumer = HandlerStorage(consumer) }
 
     override func receive(_ source: UnsafePointer<MGVideoFrame>, _ error: UnsafeMutablePointer<MGError>?) -> Int32 {
-        do {
+        MediaGraphError.status(error, "the handler") {
             switch source.pointee.kind {
-            case MG_NATIVE: try consumer.pointee.receive(NativeVideoFrame(source))
+            case MG_NATIVE: try consumer.pointer.pointee.receive(NativeVideoFrame(source))
             case MG_ENCODED:
                 guard let unit = EncodedVideoFrame(source) else { throw MediaGraphError.unknownCodec }
-                try consumer.pointee.receive(unit)
+                try consumer.pointer.pointee.receive(unit)
             default:
                 guard let frame = VideoFrame(source) else { throw MediaGraphError.unknownFormat }
-                try consumer.pointee.receive(frame)
+                try consumer.pointer.pointee.receive(frame)
             }
-            return MG_PASS
-        } catch let thrown {
-            MediaGraphError.wrapping(thrown, "the handler").store(in: error)
-            return MG_FAILED
         }
     }
 
-    override var remark: String? { consumer.pointee.remark }
+    override var remark: String? { consumer.pointer.pointee.remark }
 
-    override func statusChanged(isOn: Bool) { consumer.pointee.statusChanged(isOn: isOn) }
+    override func statusChanged(isOn: Bool) { consumer.pointer.pointee.statusChanged(isOn: isOn) }
 
     override func finish(_ error: UnsafeMutablePointer<MGError>?) -> Int32 {
-        do {
-            try consumer.pointee.finish()
-            return MG_PASS
-        } catch let thrown {
-            MediaGraphError.wrapping(thrown, "the handler").store(in: error)
-            return MG_FAILED
-        }
+        MediaGraphError.status(error, "the handler") { try consumer.pointer.pointee.finish() }
     }
 }

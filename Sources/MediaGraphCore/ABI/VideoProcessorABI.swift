@@ -23,24 +23,14 @@ private class AnyProcessorBox {
 }
 
 private final class ProcessorBox<P: VideoProcessor>: AnyProcessorBox {
-    /// Behind a pointer, which avoids dynamic exclusivity checks: 117 instructions a frame. They could find nothing:
-    /// the node makes one call at a time.
-    private let processor: UnsafeMutablePointer<P>
+    private let processor: HandlerStorage<P>
 
-    init(_ processor: consuming P) {
-        self.processor = .allocate(capacity: 1)
-        self.processor.initialize(to: processor)
-    }
-
-    deinit {
-        processor.deinitialize(count: 1)
-        processor.deallocate()
-    }
+    init(_ processor: consuming P) { self.processor = HandlerStorage(processor) }
 
     override func process(_ source: UnsafePointer<MGVideoFrame>, _ error: UnsafeMutablePointer<MGError>?) -> Int32 {
         Verdict.status(error, "the handler") {
             guard var frame = VideoFrame(source) else { throw MediaGraphError.unknownFormat }
-            return try processor.pointee.process(&frame)
+            return try processor.pointer.pointee.process(&frame)
         }
     }
 }
