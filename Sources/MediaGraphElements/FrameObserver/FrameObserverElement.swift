@@ -68,11 +68,7 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
     override class var transformsOnPassthrough: Bool { true }
 
     private static let vtable = NodeVTable.make { vtable in
-        vtable.set_observer = { element, observer, error in
-            NodeVTable.answer(element, error, as: FrameObserverElement.self) { (node) throws(MediaGraphError) in
-                try node.attach(observer?.pointee)
-            }
-        }
+        vtable.set_observer = { NodeVTable.setHandler($0, $1, $2, FrameObserverElement.attach) }
         vtable.observer_changed = { element in
             let slot = ElementClass.implementation(of: element!, as: FrameObserverElement.self).slot
             slot.wanted?.markPreferenceOutdated()

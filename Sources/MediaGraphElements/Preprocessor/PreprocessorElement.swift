@@ -77,11 +77,7 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
     }
 
     private static let vtable = NodeVTable.make { vtable in
-        vtable.set_processor = { element, processor, error in
-            NodeVTable.answer(element, error, as: PreprocessorElement.self) { (node) throws(MediaGraphError) in
-                try node.attach(processor?.pointee)
-            }
-        }
+        vtable.set_processor = { NodeVTable.setHandler($0, $1, $2, PreprocessorElement.attach) }
     }
 
     required init(instance: ElementInstance) {

@@ -44,11 +44,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                     "sink", .sink, caps: "\(BufferType.native.caps); \(BufferType.encoded.caps)"),
                 PadTemplate("src", .source, .request, caps: "ANY"),
             ],
-            properties: [
-                .setting(
-                    "handler", of: Self.self, \.handler, changes: .untilInitialized, NodeDefinition.handlerBlurb),
-                .setting(
-                    "options", of: Self.self, \.options, changes: .untilInitialized, NodeDefinition.optionsBlurb),
+            properties: lockedHandlerProperties + [
                 .setting(
                     "format", of: Self.self, \.format,
                     "Pixel format of the delivered frames; frames in other formats are converted. auto: the handler's first format, or I420 if it supports any (BGRA is then converted to I420)"
@@ -86,11 +82,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
     }
 
     private static let vtable = NodeVTable.make { vtable in
-        vtable.set_consumer = { element, consumer, error in
-            NodeVTable.answer(element, error, as: RawDataPipeElement.self) { (node) throws(MediaGraphError) in
-                try node.attach(consumer?.pointee)
-            }
-        }
+        vtable.set_consumer = { NodeVTable.setHandler($0, $1, $2, RawDataPipeElement.attach) }
         vtable.subscribe = { element, consumer, resolution, error in
             NodeVTable.answer(element, error, as: RawDataPipeElement.self) { (node) throws(MediaGraphError) in
                 try node.subscribe(consumer!.pointee, resolution)
@@ -287,12 +279,8 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
             if !hasSource { removeBranch() }
         case .readyToPaused where result == .failure: delivery.stop()
         case .readyToPaused: delivery.started()
-        case .readyToNull:
-            let named = state.withLock { state in
-                defer { state.named = nil }
-                return state.named
-            }
-            withExtendedLifetime(named) {}
+        // Released outside the lock: a handler's `deinit` may call anything.
+        case .readyToNull: _ = state.withLock { $0.named.take() }
         default: break
         }
         return result

@@ -54,11 +54,8 @@ final class HandlerSlot<Handle: AnyObject & Sendable>: Sendable {
 
     /// Releases the named handler, after data flow has ended.
     func stop() {
-        let named = state.withLock { state in
-            defer { state.named = nil }
-            return state.named
-        }
-        withExtendedLifetime(named) {}
+        // Released outside the lock: a handler's `deinit` may call anything.
+        _ = state.withLock { $0.named.take() }
     }
 
     private func change(_ body: (inout State) -> Void) -> any Sendable {

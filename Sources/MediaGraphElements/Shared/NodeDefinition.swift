@@ -40,6 +40,14 @@ protocol HandlerSettings: Sendable {
 }
 
 extension ConfigurableElement where Settings: HandlerSettings {
+    /// The properties `handler` and `options` of a node whose handler can't change while it runs.
+    static var lockedHandlerProperties: [PropertyDeclaration] {
+        [
+            .setting("handler", of: Self.self, \.handler, changes: .untilInitialized, NodeDefinition.handlerBlurb),
+            .setting("options", of: Self.self, \.options, changes: .untilInitialized, NodeDefinition.optionsBlurb),
+        ]
+    }
+
     /// Clears `handler` and `options`, so that the next run doesn't make the named handler again. Calls `replace` under
     /// the settings lock and releases its result after unlocking.
     func clearHandlerProperties(_ replace: () -> (any Sendable)? = { nil }) {

@@ -65,11 +65,8 @@ package final class StockPipe: Sendable {
         }
         guard let abi else {
             // Released outside the lock: a handler's `deinit` may call anything.
-            let replaced = attached.withLock { attached in
-                defer { attached = nil }
-                return attached
-            }
-            return withExtendedLifetime(replaced) {}
+            _ = attached.withLock { $0.take() }
+            return
         }
         let isAttached = attached.withLock { attached in
             guard attached == nil else { return false }

@@ -55,11 +55,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, SourceElement, 
             padTemplates: [
                 PadTemplate("src", .source, caps: "video/x-raw, format={ \(FrameCaps.formatNames) }")
             ],
-            properties: [
-                .setting(
-                    "handler", of: Self.self, \.handler, changes: .untilInitialized, NodeDefinition.handlerBlurb),
-                .setting(
-                    "options", of: Self.self, \.options, changes: .untilInitialized, NodeDefinition.optionsBlurb),
+            properties: lockedHandlerProperties + [
                 .setting(
                     "pace", of: Self.self, \.pace, changes: .untilInitialized,
                     "Whether frames are sent at the clock's pace or as fast as downstream takes them"),
@@ -91,11 +87,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, SourceElement, 
     }
 
     private static let vtable = NodeVTable.make { vtable in
-        vtable.set_source = { element, source, error in
-            NodeVTable.answer(element, error, as: VideoSourceElement.self) { (node) throws(MediaGraphError) in
-                try node.attach(source?.pointee)
-            }
-        }
+        vtable.set_source = { NodeVTable.setHandler($0, $1, $2, VideoSourceElement.attach) }
     }
 
     required init(instance: ElementInstance) {

@@ -54,46 +54,43 @@ struct MicSettings: HandlerSettings {
 }
 
 extension VirtualMicElement {
-    static let properties: [PropertyDeclaration] = [
-        .setting(
-            "handler", of: VirtualMicElement.self, \.handler, changes: .untilInitialized, NodeDefinition.handlerBlurb),
-        .setting(
-            "options", of: VirtualMicElement.self, \.options, changes: .untilInitialized, NodeDefinition.optionsBlurb),
-        .setting(
-            "stereo", of: VirtualMicElement.self, \.stereo, changes: .untilInitialized,
-            "Whether the node accepts and sends two channels"),
-        .setting(
-            "quality", of: VirtualMicElement.self, \.quality, range: .values(0...10),
-            "Quality of the conversion between sample rates, as audioresample's: 0 fast, 10 best"),
-        .setting(
-            "pace", of: VirtualMicElement.self, \.pace, changes: .untilInitialized,
-            "Whether sound is sent at the clock's pace or as fast as downstream takes it"),
-        .setting(
-            "backpressure", of: VirtualMicElement.self, \.backPressure, changes: .untilInitialized,
-            "What happens when sound is sent faster than it goes out"),
-        .setting(
-            "buffer-time", of: VirtualMicElement.self, \.bufferTime, range: .values(1_000_000...60_000_000_000),
-            changes: .untilInitialized,
-            "Nanoseconds of sound in the queue before a sender must wait, not counting sound held back by the graph's latency"
-        ),
-        .setting(
-            "max-duration", of: VirtualMicElement.self, \.maxDuration, range: .values(1_000_000...60_000_000_000),
-            changes: .untilInitialized,
-            "Maximum duration of a block, in nanoseconds"),
-        .setting(
-            "block-timeout", of: VirtualMicElement.self, \.blockTimeout, changes: .untilInitialized,
-            "Nanoseconds that a sender waits for room in the queue when backpressure is block, before its block is refused"
-        ),
-        .setting(
-            "stop-timeout", of: VirtualMicElement.self, \.stopTimeout, changes: .untilInitialized,
-            "Nanoseconds that the node waits for an asynchronous source's task to end when the source is stopped"),
-        .setting(
-            "jitter", of: VirtualMicElement.self, \.jitter, range: .values(0...10_000_000_000),
-            "Nanoseconds that a block may be late before silence replaces it; also how long the first blocks without timestamps are held. Adds to the latency"
-        ),
-        .setting(
-            "drift", of: VirtualMicElement.self, \.drift, changes: .untilInitialized,
-            "How to correct live sound whose clock drifts from the graph's"),
-        NodeStatistics.property(of: VirtualMicElement.self) { $0.gate.statistics },
-    ]
+    static let properties: [PropertyDeclaration] =
+        lockedHandlerProperties + [
+            .setting(
+                "stereo", of: VirtualMicElement.self, \.stereo, changes: .untilInitialized,
+                "Whether the node accepts and sends two channels"),
+            .setting(
+                "quality", of: VirtualMicElement.self, \.quality, range: .values(0...10),
+                "Quality of the conversion between sample rates, as audioresample's: 0 fast, 10 best"),
+            .setting(
+                "pace", of: VirtualMicElement.self, \.pace, changes: .untilInitialized,
+                "Whether sound is sent at the clock's pace or as fast as downstream takes it"),
+            .setting(
+                "backpressure", of: VirtualMicElement.self, \.backPressure, changes: .untilInitialized,
+                "What happens when sound is sent faster than it goes out"),
+            .setting(
+                "buffer-time", of: VirtualMicElement.self, \.bufferTime, range: .values(1_000_000...60_000_000_000),
+                changes: .untilInitialized,
+                "Nanoseconds of sound in the queue before a sender must wait, not counting sound held back by the graph's latency"
+            ),
+            .setting(
+                "max-duration", of: VirtualMicElement.self, \.maxDuration, range: .values(1_000_000...60_000_000_000),
+                changes: .untilInitialized,
+                "Maximum duration of a block, in nanoseconds"),
+            .setting(
+                "block-timeout", of: VirtualMicElement.self, \.blockTimeout, changes: .untilInitialized,
+                "Nanoseconds that a sender waits for room in the queue when backpressure is block, before its block is refused"
+            ),
+            .setting(
+                "stop-timeout", of: VirtualMicElement.self, \.stopTimeout, changes: .untilInitialized,
+                "Nanoseconds that the node waits for an asynchronous source's task to end when the source is stopped"),
+            .setting(
+                "jitter", of: VirtualMicElement.self, \.jitter, range: .values(0...10_000_000_000),
+                "Nanoseconds that a block may be late before silence replaces it; also how long the first blocks without timestamps are held. Adds to the latency"
+            ),
+            .setting(
+                "drift", of: VirtualMicElement.self, \.drift, changes: .untilInitialized,
+                "How to correct live sound whose clock drifts from the graph's"),
+            NodeStatistics.property(of: VirtualMicElement.self) { $0.gate.statistics },
+        ]
 }

@@ -59,16 +59,8 @@ final class VirtualMicElement: PushSource, ConfigurableElement, SourceElement, N
     }
 
     private static let vtable = NodeVTable.make { vtable in
-        vtable.set_audio_processor = { element, processor, error in
-            NodeVTable.answer(element, error, as: VirtualMicElement.self) { (node) throws(MediaGraphError) in
-                try node.attach(processor?.pointee)
-            }
-        }
-        vtable.set_audio_source = { element, source, error in
-            NodeVTable.answer(element, error, as: VirtualMicElement.self) { (node) throws(MediaGraphError) in
-                try node.attach(source?.pointee)
-            }
-        }
+        vtable.set_audio_processor = { NodeVTable.setHandler($0, $1, $2, VirtualMicElement.attach) }
+        vtable.set_audio_source = { NodeVTable.setHandler($0, $1, $2, VirtualMicElement.attach) }
     }
 
     required init(instance: ElementInstance) {

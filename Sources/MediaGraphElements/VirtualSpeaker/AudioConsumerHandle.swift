@@ -15,7 +15,7 @@ final class AudioConsumerHandle: @unchecked Sendable {
     init(_ abi: MGAudioConsumer) {
         self.abi = abi
         name = loadName(abi.name)
-        memoryMode = abi.memory_mode == 0 ? nil : MemoryMode(rawValue: abi.memory_mode - 1)
+        memoryMode = abi.requiredMemoryMode
     }
 
     deinit { abi.destroy(abi.context) }

@@ -1,7 +1,7 @@
 import MediaGraphCore
 
 /// The properties of `virtualspeaker`.
-struct SpeakerSettings: Sendable {
+struct SpeakerSettings: HandlerSettings {
     var handler = ""
     var options = ""
     var rate: Int32 = 48_000

@@ -11,15 +11,11 @@ extension VirtualSpeakerElement {
                 .init("\(name)'s handler", actual: "can only be attached before the graph starts"))
         }
         guard let abi else {
-            // Release the old handler outside the lock: its deinitializer may run any code.
-            let replaced = state.withLock { state in
-                defer { state.attached = nil }
-                return state.attached
-            }
-            withExtendedLifetime(replaced) {}
+            // Released outside the lock: a handler's `deinit` may call anything.
+            _ = state.withLock { $0.attached.take() }
             return
         }
-        try checkMemoryMode(abi.memory_mode == 0 ? nil : MemoryMode(rawValue: abi.memory_mode - 1))
+        try checkMemoryMode(abi.requiredMemoryMode)
         guard settings.current.handler.isEmpty, state.withLock({ $0.current == nil }) else {
             throw .alreadyInUse(.init(name, actual: "already has a handler; remove it first"))
         }

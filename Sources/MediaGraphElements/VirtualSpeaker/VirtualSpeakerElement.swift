@@ -62,11 +62,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
                     "src", .source, .request,
                     caps: "audio/x-raw, format=S16LE, rate=[ 1, 2147483647 ], channels=[ 1, 64 ], layout=interleaved"),
             ],
-            properties: [
-                .setting(
-                    "handler", of: Self.self, \.handler, changes: .untilInitialized, NodeDefinition.handlerBlurb),
-                .setting(
-                    "options", of: Self.self, \.options, changes: .untilInitialized, NodeDefinition.optionsBlurb),
+            properties: lockedHandlerProperties + [
                 .setting(
                     "rate", of: Self.self, \.rate, range: .values(8000...192_000),
                     "Sample rate of the delivered streams and of src; inputs with other rates are converted"),
@@ -110,11 +106,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
                 _ = node.tap.editor.attach(processor.map { AudioProcessorHandle($0.pointee) })
             }
         }
-        vtable.set_audio_consumer = { element, consumer, error in
-            NodeVTable.answer(element, error, as: VirtualSpeakerElement.self) { (node) throws(MediaGraphError) in
-                try node.attach(consumer?.pointee)
-            }
-        }
+        vtable.set_audio_consumer = { NodeVTable.setHandler($0, $1, $2, VirtualSpeakerElement.attach) }
     }
 
     required init(instance: ElementInstance) {
@@ -146,12 +138,8 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         switch change {
         case .pausedToReady: stop()
         case .readyToPaused where result == .failure: stop()
-        case .readyToNull:
-            let named = state.withLock { state in
-                defer { state.named = nil }
-                return state.named
-            }
-            withExtendedLifetime(named) {}
+        // Released outside the lock: a handler's `deinit` may call anything.
+        case .readyToNull: _ = state.withLock { $0.named.take() }
         default: break
         }
         return result
