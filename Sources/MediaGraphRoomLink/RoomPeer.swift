@@ -188,7 +188,7 @@ final class RoomPeer: Sendable {
         if held <= Self.heldByReference {
             stream.send(buffer.access)
         } else {
-            let copy = buffer.access.copied
+            let copy = buffer.access.deepCopy
             stream.send(copy.access)
         }
         return true

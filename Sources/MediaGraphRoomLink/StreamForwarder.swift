@@ -201,10 +201,10 @@ final class StreamForwarder: Sendable {
 
     /// Copies a frame into shared memory and sends it to the peers.
     private func show(_ frame: StreamReader.Frame) {
-        guard let shown = scaled(frame) else { return reader.lose(frame.buffer) }
+        guard let shown = scaled(frame) else { return reader.drop(frame.buffer) }
         guard hasValidLayout(shown.access) else {
             stream.warn("isn't sent to other processes: its plane layout isn't supported there")
-            return reader.lose(frame.buffer)
+            return reader.drop(frame.buffer)
         }
         let (allocation, timing) = state.withLock {
             $0.caps == nil
@@ -215,7 +215,7 @@ final class StreamForwarder: Sendable {
                         now: monotonicNanoseconds()), $0.timing
                 )
         }
-        guard let allocation, allocation.memory.copy(shown.access) else { return reader.lose(frame.buffer) }
+        guard let allocation, allocation.memory.copy(shown.access) else { return reader.drop(frame.buffer) }
         _ = frame.buffer.take()
         let shared = SharedBuffer(shown.access, in: allocation.id, capacity: allocation.memory.size, timing: timing)
         let bytes = BufferMessage.buffer(stream.key, shared).bytes

@@ -215,7 +215,7 @@ package final class RoomStream: Sendable {
             }
             return lacksKeyFrame
         }
-        for (reader, buffer) in lost { reader.lose(buffer) }
+        for (reader, buffer) in lost { reader.drop(buffer) }
         if lacksKeyFrame { requestKeyFrame() }
     }
 }

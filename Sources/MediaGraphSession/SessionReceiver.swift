@@ -135,12 +135,12 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
                 if shown.run != runs.load(ordering: .acquiring), let timing = shown.timing { announce(timing) }
                 guard let segment = shown.segment, isInTime(next.buffer.access, segment), !shown.isRefused else {
                     if shown.isRefused { pushGap(inPlaceOf: next.buffer.access) }
-                    reader.lose(next.buffer)
+                    reader.drop(next.buffer)
                     continue
                 }
                 if let scaler = shown.scaler {
                     guard let scaled = scaler.scaled(next) else {
-                        reader.lose(next.buffer)
+                        reader.drop(next.buffer)
                         continue
                     }
                     buffer = placed(scaled.buffer.retained, next.number)

@@ -208,7 +208,7 @@ package final class StreamReader: Sendable {
                 {
                     losing(lost.buffer)
                 }
-                state.queue.force(new)
+                state.queue.appendBeyondBound(new)
                 return false
             }
             let isFull = state.isFull(for: new.timestamp, bound: Self.predictedBound)
@@ -220,7 +220,7 @@ package final class StreamReader: Sendable {
                 losing(new.buffer)
                 return true
             }
-            state.queue.force(new)
+            state.queue.appendBeyondBound(new)
             return false
         }
     }
@@ -287,7 +287,7 @@ package final class StreamReader: Sendable {
             body(&state)
             state.queue.removeFrames { lost.append($0.buffer) }
         }
-        for buffer in lost { lose(buffer) }
+        for buffer in lost { drop(buffer) }
     }
 
     /// Makes `next` return `negotiate`, ahead of everything that is queued.
@@ -340,7 +340,7 @@ package final class StreamReader: Sendable {
     }
 
     /// Releases a buffer that isn't shown, and counts it as dropped.
-    package func lose(_ buffer: UnmanagedBuffer) {
+    package func drop(_ buffer: UnmanagedBuffer) {
         _ = buffer.take()
         statistics.countDrop()
     }

@@ -149,15 +149,15 @@ public struct BufferAccess {
     public var retained: Buffer { Buffer(retaining: raw) }
 
     /// A copy of the buffer and its bytes.
-    public var copied: Buffer { Buffer(taking: gst_buffer_copy_deep(raw)) }
+    public var deepCopy: Buffer { Buffer(taking: gst_buffer_copy_deep(raw)) }
 
     /// A copy that shares the bytes but has its own timestamps and flags.
-    public var described: Buffer { Buffer(taking: gst_buffer_copy(raw)) }
+    public var shallowCopy: Buffer { Buffer(taking: gst_buffer_copy(raw)) }
 
     /// A copy that shares the bytes and also holds this buffer, which returns to its pool only when the copy is
     /// released.
     public var alias: Buffer {
-        let alias = described
+        let alias = shallowCopy
         gst_buffer_add_parent_buffer_meta(alias.raw, raw)
         return alias
     }

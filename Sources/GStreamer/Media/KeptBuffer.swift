@@ -5,35 +5,35 @@ import CGStreamerShims
 /// with a limited number of buffers never runs out: the whole process may keep all but two of them.
 package struct KeptBuffer: ~Copyable, Sendable {
     private let buffer: Buffer
-    private let share: Share?
+    private let count: PoolCount?
 
     /// The count of a pool's kept buffers.
     ///
     /// `@unchecked Sendable`: an atomic count that exists as long as the pool, to which the buffer holds a reference.
-    private struct Share: @unchecked Sendable {
+    private struct PoolCount: @unchecked Sendable {
         let pointer: UnsafeMutablePointer<CGstPoolShare>
     }
 
     /// Keeps a reference to the buffer; `nil` if its pool is at the limit.
     package init?(keeping buffer: BufferAccess) {
         if let pool = buffer.pool {
-            let share = cgst_pool_share(pool)!
-            guard cgst_pool_share_take(share) != 0 else { return nil }
-            self.share = Share(pointer: share)
+            let count = cgst_pool_share(pool)!
+            guard cgst_pool_share_take(count) != 0 else { return nil }
+            self.count = PoolCount(pointer: count)
         } else {
-            share = nil
+            count = nil
         }
         self.buffer = buffer.retained
     }
 
     /// Keeps a copy of the buffer, which doesn't count against the pool's limit.
     package init(copying buffer: BufferAccess) {
-        self.buffer = buffer.copied
-        share = nil
+        self.buffer = buffer.deepCopy
+        count = nil
     }
 
     // Runs before the buffer is released, which may free the pool and with it the count.
-    deinit { if let share { cgst_pool_share_give_back(share.pointer) } }
+    deinit { if let count { cgst_pool_share_give_back(count.pointer) } }
 
     package var access: BufferAccess { buffer.access }
 }

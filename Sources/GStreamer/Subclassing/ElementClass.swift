@@ -194,9 +194,9 @@ public enum ElementClass {
             case .untilInitialized where !implementation.isInNull:
                 throw PropertyRefused(
                     "it is locked outside NULL, because it is read on the way to READY; set it in NULL")
-            case .untilReady where implementation.isRunning:
+            case .untilPaused where implementation.isRunning:
                 throw PropertyRefused("it is locked while the element is running; set it in NULL or READY")
-            case .untilInitialized, .untilReady, .always: break
+            case .untilInitialized, .untilPaused, .always: break
             }
             try property.write?(implementation, Value(copying: value))
             implementation.removeRefusedValue(of: property)

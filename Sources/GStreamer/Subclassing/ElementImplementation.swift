@@ -53,7 +53,7 @@ open class ElementImplementation: @unchecked Sendable {
             <= GST_STATE_NULL.rawValue
     }
 
-    /// Whether the element is in PAUSED or PLAYING, or changing to them. Properties with `Mutability.untilReady` are
+    /// Whether the element is in PAUSED or PLAYING, or changing to them. Properties with `Mutability.untilPaused` are
     /// then locked.
     public var isRunning: Bool {
         max(instance.element.pointee.current_state.rawValue, instance.element.pointee.next_state.rawValue)

@@ -130,7 +130,7 @@ public struct PropertyDeclaration: Sendable {
         /// In NULL. The element reads the property in the change to READY.
         case untilInitialized
         /// In NULL and READY.
-        case untilReady
+        case untilPaused
         /// In all states.
         case always
 
@@ -138,7 +138,7 @@ public struct PropertyDeclaration: Sendable {
         fileprivate var flags: GParamFlags.RawValue {
             switch self {
             case .untilInitialized: 0
-            case .untilReady: cgst_param_locked_when_running.rawValue
+            case .untilPaused: cgst_param_locked_when_running.rawValue
             case .always: cgst_param_changes_while_playing.rawValue
             }
         }
@@ -159,7 +159,7 @@ public struct PropertyDeclaration: Sendable {
     /// the text that `gst-inspect-1.0` prints.
     public static func setting<E: ConfigurableElement, V: PropertyValue>(
         _ name: String, of type: E.Type, _ field: WritableKeyPath<E.Settings, V> & Sendable,
-        range: PropertyRange<V>? = nil, changes mutability: Mutability = .untilReady, _ blurb: String
+        range: PropertyRange<V>? = nil, changes mutability: Mutability = .untilPaused, _ blurb: String
     ) -> PropertyDeclaration {
         PropertyDeclaration(
             name: name,
@@ -200,7 +200,7 @@ public struct PropertyDeclaration: Sendable {
     /// Declares a property of a bin that reads and writes a property of a child, which may refuse a value. If the
     /// child's property can't be read, the bin's property reads as `initial`.
     public static func child<E: BinElement, V: PropertyValue>(
-        _ name: String, of type: E.Type, default initial: V, changes mutability: Mutability = .untilReady,
+        _ name: String, of type: E.Type, default initial: V, changes mutability: Mutability = .untilPaused,
         _ blurb: String, _ child: @escaping @Sendable (E) -> (element: Element, property: String)
     ) -> PropertyDeclaration {
         PropertyDeclaration(

@@ -56,7 +56,7 @@ final class FrameChannel<Frame: Sendable>: Sendable {
                 switch state.queue.offer(frame) {
                 case .accepted: isQueued = true
                 case .full where state.isInterrupted:
-                    state.queue.force(frame)
+                    state.queue.appendBeyondBound(frame)
                     isQueued = true
                 case .full: return nil
                 case .dropped(let frame):

@@ -101,7 +101,7 @@ public final class Graph: Sendable {
             pipeline.setState(.null)
             mediaRange.end()
             outputFiles.close()
-            stock.stopped()
+            stock.didStop()
             stock.close()
         }
     }
@@ -200,7 +200,7 @@ public final class Graph: Sendable {
     private func recalculateLatency() { control.async { [weak self] in self?.pipeline.recalculateLatency() } }
 
     private func started() {
-        stock.isPlaying()
+        stock.didStartPlaying()
         state.withLock { $0.started() }?.resumeAll(.started)
     }
 
@@ -313,7 +313,7 @@ public final class Graph: Sendable {
                     mediaRange.end()
                     padCompletion.end()
                     emptyContainers.end()
-                    stock.stopped()
+                    stock.didStop()
                     state.withLock { $0.stopped(run) }
                 }
                 continuation.resume()

@@ -45,12 +45,12 @@ enum DeviceFamily {
             if let answer = DeviceCall({ ask(opened) }).answer(within: 5000) { return answer }
             Self.hanging.withLock { _ = $0.insert(self) }
         }
-        let (who, mend) = hang
-        return Finding(problem: "\(who) hangs: it doesn't answer within five seconds", mend: mend)
+        let (culprit, mend) = hang
+        return Finding(problem: "\(culprit) hangs: it doesn't answer within five seconds", mend: mend)
     }
 
     /// What hangs when an element of the family doesn't return, and how to fix that.
-    var hang: (who: String, mend: String) {
+    var hang: (culprit: String, mend: String) {
         switch self {
         case .camera: ("a camera's driver", "unplug the camera and plug it in again; sudo dmesg may show more")
         case .pulse, .alsa, .anySound:

@@ -34,7 +34,7 @@ enum Numbers {
 }
 
 /// Formats durations for reports.
-enum Clock {
+enum DurationText {
     /// Formats a duration as hours, minutes and seconds: `00:01:30`.
     static func text(_ seconds: Double) -> String {
         let whole = Int(min(max(seconds, 0), 1e12))

@@ -85,14 +85,16 @@ struct ProgressTable {
         }
         let hidden = sample.rows.count - rows.count
         if hidden > 0 { rows.append("and \(hidden) more") }
-        return ([Clock.text(sample.time)] + rows).joined(separator: "  ")
+        return ([DurationText.text(sample.time)] + rows).joined(separator: "  ")
     }
 
     // MARK: Cells
 
     private func clock(_ sample: ProgressSample) -> String {
-        guard let position = sample.position, let duration = sample.duration else { return Clock.text(sample.time) }
-        return "\(Clock.text(position)) of \(Clock.text(duration))"
+        guard let position = sample.position, let duration = sample.duration else {
+            return DurationText.text(sample.time)
+        }
+        return "\(DurationText.text(position)) of \(DurationText.text(duration))"
     }
 
     private func cells(_ row: ProgressSample.Row, time: String) -> [Column: Cell] {

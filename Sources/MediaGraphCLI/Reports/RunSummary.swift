@@ -188,8 +188,8 @@ struct RunFailure: Sendable {
         """
 
     private static func advice(_ family: DeviceFamily) -> String {
-        let (who, mend) = family.hang
-        return ": \(who) doesn't answer, and files may be incomplete or empty; \(mend)"
+        let (culprit, mend) = family.hang
+        return ": \(culprit) doesn't answer, and files may be incomplete or empty; \(mend)"
     }
 
     /// Adds a suggestion for a missing device; `nil` if no device has a similar name.

@@ -63,7 +63,7 @@ struct GraphRun {
                 case .success: nil
                 }
             let hang = RunFailure(hangingIn: graph.elementsChangingState, isStarting: false)
-            monitor.giveUp(error.map { RunFailure($0) } ?? hang, status)
+            monitor.exit(reporting: error.map { RunFailure($0) } ?? hang, status)
         }
     }
 
@@ -192,7 +192,7 @@ struct GraphRun {
         let watchdog = Task { [graph] in
             try await Task.sleep(for: Self.stopLimit)
             let hang = RunFailure(hangingIn: graph.elementsChangingState, isStarting: isStarting, because: cause)
-            monitor.giveUp(hang, Self.status(ofForced: reason), unfinished: files)
+            monitor.exit(reporting: hang, Self.status(ofForced: reason), unfinished: files)
         }
         // While the graph starts, its counters are zero, and reading them may block on the element that hangs.
         if !isStarting { monitor.freeze() }

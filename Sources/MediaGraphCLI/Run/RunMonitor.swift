@@ -203,7 +203,7 @@ final class RunMonitor: Sendable {
     /// Exits the process although the graph hasn't stopped, and reports which element hangs.
     ///
     /// - Parameter files: The files that were unfinished before the stop; by default, those that are unfinished now.
-    func giveUp(_ hang: RunFailure, _ status: ExitStatus, unfinished files: [String]? = nil) -> Never {
+    func exit(reporting hang: RunFailure, _ status: ExitStatus, unfinished files: [String]? = nil) -> Never {
         Self.exitSoon(status)
         let files = files ?? graph.unfinishedFiles
         state.withLock { Self.endReport(&$0, status, files, hang) }

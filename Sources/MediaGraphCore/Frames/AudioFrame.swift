@@ -68,7 +68,7 @@ public struct AudioFrame: ~Copyable, ~Escapable {
 
     /// Returns a buffer for another stream that shares the samples, with another timestamp.
     package func placed(at timestamp: ClockTime?) -> Buffer {
-        let buffer = BufferAccess(source.pointee.buffer).described
+        let buffer = BufferAccess(source.pointee.buffer).shallowCopy
         buffer.access.presentationTimestamp = timestamp
         return buffer
     }

@@ -71,12 +71,12 @@ struct CheckContext {
     }
 
     /// Returns whether `text` is one of the words that GStreamer reads as this Boolean value.
-    static func says(_ value: Bool, _ text: String) -> Bool {
+    static func isBoolean(_ value: Bool, _ text: String) -> Bool {
         (value ? ["true", "1", "yes", "t"] : ["false", "0", "no", "f"]).contains(text.lowercased())
     }
 
     /// Returns whether the text sets a Boolean property of an element to `value`.
     func sets(_ property: String, to value: Bool, on index: Int) -> Bool {
-        Self.says(value, parsed.elements[index].value(of: property) ?? "")
+        Self.isBoolean(value, parsed.elements[index].value(of: property) ?? "")
     }
 }

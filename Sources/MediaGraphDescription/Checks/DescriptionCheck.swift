@@ -44,7 +44,7 @@ public struct DescribedElement: Sendable {
 
     /// Returns whether the text sets a Boolean property to `value`, with any of GStreamer's words for it.
     package func sets(_ property: String, to value: Bool) -> Bool {
-        CheckContext.says(value, self.property(property)?.value ?? "")
+        CheckContext.isBoolean(value, self.property(property)?.value ?? "")
     }
 
     /// The elements in the values of the element's properties, as in `video-sink="videoconvert ! fakesink"`, at any

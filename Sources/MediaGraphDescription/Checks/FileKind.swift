@@ -3,7 +3,7 @@ package struct FileKind: Equatable {
     /// The name for messages, with its article: "an MP4".
     package let name: String
     /// The file extensions, in lower case.
-    package let endings: [String]
+    package let fileExtensions: [String]
     /// The media types of such a file's content.
     let types: [String]
     /// The element that produces such a file.
@@ -27,8 +27,8 @@ package struct FileKind: Equatable {
         FileKind("a JPEG", ["jpg", "jpeg"], ["image/jpeg"], "jpegenc"),
     ]
 
-    private init(_ name: String, _ endings: [String], _ types: [String], _ element: String) {
-        (self.name, self.endings, self.types, self.element) = (name, endings, types, element)
+    private init(_ name: String, _ fileExtensions: [String], _ types: [String], _ element: String) {
+        (self.name, self.fileExtensions, self.types, self.element) = (name, fileExtensions, types, element)
     }
 
     /// Whether the file contains encoded streams, so that a muxer writes it.
@@ -51,21 +51,21 @@ package struct FileKind: Equatable {
 
     /// Returns the kind of file that the path's extension names; `nil` for other extensions.
     package static func of(_ path: String) -> FileKind? {
-        let ending = ending(of: path)
-        return all.first { $0.endings.contains(ending) }
+        let fileExtension = fileExtension(of: path)
+        return all.first { $0.fileExtensions.contains(fileExtension) }
     }
 
     /// Returns the kind of file with one of these media types.
     static func of(types: [String]) -> FileKind? { all.first { !Set($0.types).isDisjoint(with: types) } }
 
     /// Returns the text after the last dot of the file's name in lower case; empty if the name has no dot.
-    package static func ending(of path: String) -> String {
+    package static func fileExtension(of path: String) -> String {
         lastDot(in: path).map { path[path.index(after: $0)...].lowercased() } ?? ""
     }
 
     /// Returns the path with another extension; unchanged if the file's name has no dot.
-    package static func renamed(_ path: String, to ending: String) -> String {
-        lastDot(in: path).map { path[...$0] + ending } ?? path
+    package static func renamed(_ path: String, to fileExtension: String) -> String {
+        lastDot(in: path).map { path[...$0] + fileExtension } ?? path
     }
 
     private static func lastDot(in path: String) -> String.Index? {

@@ -47,7 +47,7 @@ enum FileKindCheck {
         }
         return (
             "\"\(path)\" will be \(other.name) file: \(writer.label) writes one",
-            "name it \(FileKind.renamed(path, to: other.endings[0])), or replace \(writer.label) with "
+            "name it \(FileKind.renamed(path, to: other.fileExtensions[0])), or replace \(writer.label) with "
                 + kind.element
         )
     }
@@ -82,11 +82,11 @@ enum FileKindCheck {
         guard writer.factory.classification.contains("Image"), !context.sets("snapshot", to: true, on: writer.index),
             let source = DescribedSource(of: writer.index, context), source.isEndless
         else { return nil }
-        let ending = FileKind.ending(of: path)
+        let fileExtension = FileKind.fileExtension(of: path)
         return (
             "\"\(path)\" gets all pictures, one after another; viewers show only the first",
             "to write one picture, set num-buffers=1 on \(source.label); to write one file per picture, use multifilesink location="
-                + FileKind.renamed(path, to: "").dropLast() + "-%05d.\(ending)"
+                + FileKind.renamed(path, to: "").dropLast() + "-%05d.\(fileExtension)"
         )
     }
 }

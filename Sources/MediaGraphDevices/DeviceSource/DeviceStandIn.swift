@@ -115,7 +115,7 @@ final class DeviceStandIn: PushSource, @unchecked Sendable {
             // GAP events need caps first.
             case .gaps: if order.caps != nil { pushGap(at: next, duration: step) }
             case .picture(let slate, _):
-                buffer = stamped(slate.buffer.access.described, step)
+                buffer = stamped(slate.buffer.access.shallowCopy, step)
                 return .ok
             case .silence(let info):
                 guard let silence = info.silence(frames: info.frames(in: step)) else { return .error }

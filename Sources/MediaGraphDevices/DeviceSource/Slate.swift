@@ -21,6 +21,6 @@ final class Slate: Sendable {
         pipeline.setState(.playing)
         defer { pipeline.setState(.null) }
         guard let drawn = end.pull(timeout: .seconds(10))?.buffer else { return nil }
-        buffer = drawn.copied
+        buffer = drawn.deepCopy
     }
 }

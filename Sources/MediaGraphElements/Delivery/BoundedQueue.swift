@@ -51,7 +51,7 @@ package struct BoundedQueue<Frame, Signal> {
         case .dropNewest: return .dropped(frame)
         case .dropOldest:
             guard let lost = removeOldest(keepingFirst: keepsFirst && !hasTaken) else { return .dropped(frame) }
-            force(frame)
+            appendBeyondBound(frame)
             return .dropped(lost)
         }
     }
@@ -100,7 +100,7 @@ package struct BoundedQueue<Frame, Signal> {
     /// Appends a frame even if the queue is full.
     @inline(__always)
     @inlinable
-    package mutating func force(_ frame: consuming Frame) {
+    package mutating func appendBeyondBound(_ frame: consuming Frame) {
         items.append(.frame(frame))
         frameCount += 1
     }

@@ -1,15 +1,15 @@
 import GStreamer
 import Synchronization
 
-/// The receiver of a `DeliveryLine`. Calls to `deliver` and `tell` never overlap.
+/// The receiver of a `DeliveryLine`. Calls to `deliver` and `handle` never overlap.
 protocol DeliveryReceiver: AnyObject, Sendable {
     /// A frame as it waits in the queue.
     associatedtype Frame: Sendable
     associatedtype Signal: DeliverySignal
     func deliver(_ frame: Frame) -> DeliveryOutcome
-    func tell(_ signal: Signal) -> DeliveryOutcome
+    func handle(_ signal: Signal) -> DeliveryOutcome
     /// Releases a frame that couldn't be delivered, and counts it as dropped.
-    func lose(_ frame: Frame)
+    func drop(_ frame: Frame)
     /// Releases a frame that a flush or the end of the run removed from the queue. It doesn't count as dropped.
     static func discard(_ frame: Frame)
 }
@@ -129,8 +129,8 @@ final class DeliveryLine<Receiver: DeliveryReceiver>: Sendable {
         while true {
             switch monitor.wait({ $0.next(on: current) }) {
             case .deliver(let frame): leave(receiver.deliver(frame))
-            case .tell(let signal): leave(receiver.tell(signal))
-            case .lose(let frame): receiver.lose(frame)
+            case .handle(let signal): leave(receiver.handle(signal))
+            case .drop(let frame): receiver.drop(frame)
             case .exit, nil:
                 // Detaches this thread, which nobody else joins if a callback on it ended the delivery.
                 join()

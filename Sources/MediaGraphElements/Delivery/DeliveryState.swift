@@ -166,9 +166,9 @@ struct DeliveryState<Frame: Sendable, Signal: DeliverySignal> {
 
     enum Work {
         case deliver(Frame)
-        case tell(Signal)
+        case handle(Signal)
         /// The run stops or has failed: the frame counts as dropped.
-        case lose(Frame)
+        case drop(Frame)
         case exit
     }
 
@@ -176,13 +176,13 @@ struct DeliveryState<Frame: Sendable, Signal: DeliverySignal> {
     mutating func next(on thread: UInt) -> Work? {
         guard phase != .cancelled, queue != nil else { return .exit }
         switch queue!.take() {
-        case .frame(let frame) where holds.contains(.stopping) || phase == .failed: return .lose(frame)
+        case .frame(let frame) where holds.contains(.stopping) || phase == .failed: return .drop(frame)
         case .frame(let frame):
             caller = thread
             return .deliver(frame)
         case .signal(let signal):
             caller = thread
-            return .tell(signal)
+            return .handle(signal)
         case nil: return holds.contains(.stopping) ? .exit : nil
         }
     }

@@ -129,7 +129,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
     /// PAUSED→READY, after data flow has stopped. Finishes the handler's files, also without end-of-stream.
     func stop() {
         hold(.stopping)
-        line.stop { tell(.end) }
+        line.stop { handle(.end) }
         plan = nil
         line.close()
     }
@@ -151,7 +151,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
             line.leave(outcome)
             return outcome == .failed ? .error : .ok
         case .queued(let lost):
-            if let lost { lose(lost) }
+            if let lost { drop(lost) }
             return .ok
         case .ignored: return .ok
         case .failed: return .error
@@ -163,7 +163,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         var isNewHolder = false
         if case .status = signal { isNewHolder = holdStatus() }
         switch line.admit(signal) {
-        case .deliver: line.leave(tell(signal))
+        case .deliver: line.leave(handle(signal))
         case .queued: break
         case .ignored, .failed: if isNewHolder { releaseStatus() }
         }
@@ -176,7 +176,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
 
     func deliver(_ sample: UnmanagedSample) -> DeliveryOutcome { deliver(sample.take()) }
 
-    func lose(_ sample: UnmanagedSample) {
+    func drop(_ sample: UnmanagedSample) {
         _ = sample.take()
         pipe.statistics.countDrop()
     }
@@ -184,7 +184,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
     static func discard(_ sample: UnmanagedSample) { _ = sample.take() }
 
     @discardableResult
-    func tell(_ signal: PipeSignal) -> DeliveryOutcome {
+    func handle(_ signal: PipeSignal) -> DeliveryOutcome {
         switch signal {
         case .stream(let stream):
             self.stream = stream

@@ -21,7 +21,7 @@ extension SendGate {
             var hasWaited = false
             let offer = wait(upTo: interrupted == nil ? timeout : nil) { state -> Queue.Offer? in
                 let offer = padHasEnded ? .closed : state.queue.offer(payload, time, suspends: false)
-                if case .full = offer, state.queue.waits {
+                if case .full = offer, state.queue.blocksSenders {
                     hasWaited = true
                     return interrupted?() == true ? offer : nil
                 }
@@ -72,39 +72,39 @@ extension SendGate {
             payload.discard()
             throw closedError
         case .tooFrequent:
-            let pace = payload.format.pace
+            let limit = payload.format.rateLimit
             payload.discard()
-            throw Self.tooFrequent(pace)
+            throw Self.tooFrequent(limit)
         case .full:
             payload.discard()
             throw fullError(timeout)
         }
     }
 
-    private static func tooFrequent(_ pace: String) -> MediaGraphError {
-        .tooFrequent(.init(Payload.act, actual: "the timestamps exceed the declared rate, \(pace)"))
+    private static func tooFrequent(_ limit: String) -> MediaGraphError {
+        .tooFrequent(.init(Payload.actionName, actual: "the timestamps exceed the declared rate, \(limit)"))
     }
 
     private var closedError: MediaGraphError {
         endedError
-            ?? .wrongUsage(.init(Payload.act, actual: "only possible between startSend and stopSend"))
+            ?? .wrongUsage(.init(Payload.actionName, actual: "only possible between startSend and stopSend"))
     }
 
     private var endedError: MediaGraphError? {
         refusal.map { refusal in
             .wrongUsage(
-                .init(Payload.act, actual: "the stream has ended (\(refusal))"))
+                .init(Payload.actionName, actual: "the stream has ended (\(refusal))"))
         }
     }
 
     /// The error for a payload that found no room, at once or within `timeout`.
     private func fullError(_ timeout: ClockTime?) -> MediaGraphError {
         if let endedError { return endedError }
-        guard monitor.withLock(wakes: false, { $0.queue.waits }) else {
-            return .tooFrequent(.init(Payload.act, actual: "the queue is full; send more slowly"))
+        guard monitor.withLock(wakes: false, { $0.queue.blocksSenders }) else {
+            return .tooFrequent(.init(Payload.actionName, actual: "the queue is full; send more slowly"))
         }
         let within = timeout.map { " for \($0.seconds) s (block-timeout)" } ?? ""
-        return .timeOut(.init(Payload.act, actual: "the queue stayed full\(within)"))
+        return .timeOut(.init(Payload.actionName, actual: "the queue stayed full\(within)"))
     }
 
     // MARK: Tasks
@@ -122,7 +122,9 @@ extension SendGate {
                 let offer =
                     padHasEnded
                     ? .closed : state.waiting.isEmpty ? state.queue.offer(payload, time, suspends: true) : .full
-                guard case .full = offer, state.queue.isOpen, state.queue.waits else { return (offer, nil, false) }
+                guard case .full = offer, state.queue.isOpen, state.queue.blocksSenders else {
+                    return (offer, nil, false)
+                }
                 state.nextTicket += 1
                 state.waiting.append(
                     WaitingSend(ticket: state.nextTicket, payload: payload, time: time, callback: callback))
@@ -185,7 +187,7 @@ extension SendGate {
             return state.settled
         }
         for send in settled {
-            complete(send.waiting, send.isTooFrequent ? Self.tooFrequent(send.waiting.payload.format.pace) : nil)
+            complete(send.waiting, send.isTooFrequent ? Self.tooFrequent(send.waiting.payload.format.rateLimit) : nil)
         }
     }
 

@@ -24,7 +24,7 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
         var blockTimeout: ClockTime? = .milliseconds(100)
         /// How long the node waits for a source's task to end.
         var stopTimeout = ClockTime.seconds(1)
-        var rules = Payload.anything
+        var rules = Payload.initialRules
     }
 
     struct State: Sendable {
@@ -150,10 +150,10 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
         monitor.withLock { $0.queue.streamBegins() }
     }
 
-    private func discard(_ lost: [Payload]) { for payload in lost { lose(payload) } }
+    private func discard(_ lost: [Payload]) { for payload in lost { drop(payload) } }
 
     /// Discards a payload that was accepted but isn't delivered, and counts it as dropped.
-    func lose(_ payload: Payload) {
+    func drop(_ payload: Payload) {
         payload.discard()
         statistics.countDrop()
     }

@@ -23,7 +23,7 @@ protocol SendTimeline: Sendable {
     /// Called in the order in which payloads enter the queue.
     mutating func stamp(_ payload: Payload, _ time: SendTime, _ pace: Pace) -> Bool
     /// Stamps a payload that exceeds the declared rate but has waited for room since it was sent.
-    mutating func force(_ payload: Payload, _ time: SendTime)
+    mutating func stampBeyondRate(_ payload: Payload, _ time: SendTime)
 }
 
 /// The running time that a payload was sent with.
@@ -186,7 +186,7 @@ struct SendQueue<Frame: Queueable> {
     // MARK: Senders
 
     /// Whether senders wait while the queue is full. With the policy `refuse` their sends fail instead.
-    var waits: Bool { queue.policy != .refuse }
+    var blocksSenders: Bool { queue.policy != .refuse }
 
     /// Stamps and queues a frame if there is room.
     ///
@@ -200,14 +200,14 @@ struct SendQueue<Frame: Queueable> {
         if isBounded, refuses(suspends), isFull(for: time.clockTime) { return .full }
         if !timeline.stamp(frame, time, pace) {
             guard hasWaited, case .arrived = time else { return .tooFrequent }
-            timeline.force(frame, time)
+            timeline.stampBeyondRate(frame, time)
         }
         if !frame.has(format) { format = frame.format }
         // Check again with the new timestamp, which may be ahead of the time of arrival.
         let isFull = isBounded && isFull(for: frame.timestamp)
         level += frame.weight
         if isFull { return overflow(frame) }
-        queue.force(frame)
+        queue.appendBeyondBound(frame)
         return .accepted
     }
 
@@ -241,7 +241,7 @@ struct SendQueue<Frame: Queueable> {
             level -= lost.weight
             return .dropped(lost)
         case .full:
-            queue.force(frame)
+            queue.appendBeyondBound(frame)
             return .accepted
         }
     }

@@ -15,10 +15,10 @@ protocol SentPayload: Queueable, Sendable where Format: SentFormatDescription, F
     associatedtype Marks: Sendable
 
     /// The action that a refusal is about, such as "sending a frame": the subject of error messages.
-    static var act: String { get }
+    static var actionName: String { get }
     static var log: DebugCategory { get }
     /// The rules before a node or a source has set any.
-    static var anything: Rules { get }
+    static var initialRules: Rules { get }
     /// Whether the streaming thread also waits for the clock, and must be woken when a payload arrives.
     static var isClocked: Bool { get }
 
@@ -51,5 +51,5 @@ protocol SentFormatDescription: AnyObject, Sendable {
     consuming func payload(_ outgoing: UnsafePointer<Payload.Outgoing>, _ marks: Payload.Marks) throws(MediaGraphError)
         -> Payload
     /// The declared rate limit, for the error about a payload that exceeds it.
-    var pace: String { get }
+    var rateLimit: String { get }
 }

@@ -52,14 +52,14 @@ final class ShareStates: Sendable {
             throw .wrongUsage(.init("a share's source", actual: "can't be changed from inside its own callbacks"))
         }
         let reached = position.withLock { $0.reached }
-        _ = stream.go(to: .null)
+        _ = stream.changeState(to: .null)
         defer { _ = move() }
         do throws(MediaGraphError) { try body() } catch {
-            _ = stream.go(to: reached)
+            _ = stream.changeState(to: reached)
             throw error
         }
-        guard !stream.go(to: reached) else { return true }
-        _ = stream.go(to: .null)
+        guard !stream.changeState(to: reached) else { return true }
+        _ = stream.changeState(to: .null)
         undo()
         return false
     }
@@ -81,7 +81,7 @@ final class ShareStates: Sendable {
     private func move() -> Bool {
         var succeeded = true
         while let goal = next() {
-            for stream in streams where !stream.go(to: goal) { succeeded = false }
+            for stream in streams where !stream.changeState(to: goal) { succeeded = false }
         }
         return succeeded
     }

@@ -62,7 +62,7 @@ final class ShareStream: Sendable {
 
     /// Changes the source element's state; returns false if that fails. An element in NULL stays there, which counts as
     /// success, if it has no source or isn't linked.
-    func go(to state: State) -> Bool {
+    func changeState(to state: State) -> Bool {
         if source.state == .null, state > .null, !hasSource || !isLinked { return true }
         return source.setState(state) != .failure
     }

@@ -76,13 +76,13 @@ struct HandlerCheck: DescriptionCheck {
             return []
         }
         return entry.options.filter(\.isOutput).compactMap { option in
-            let ending = FileKind.ending(of: option.example)
-            guard let path = values.text(option.name), let kind = FileKind.of(path), !ending.isEmpty,
-                !kind.endings.contains(ending)
+            let fileExtension = FileKind.fileExtension(of: option.example)
+            guard let path = values.text(option.name), let kind = FileKind.of(path), !fileExtension.isEmpty,
+                !kind.fileExtensions.contains(fileExtension)
             else { return nil }
             return property.diagnostic(
-                "\(entry.name) writes .\(ending), so \"\(path)\" won't be \(kind.name) file",
-                hint: "write \(option.name)=\(FileKind.renamed(path, to: ending))", severity: .warning
+                "\(entry.name) writes .\(fileExtension), so \"\(path)\" won't be \(kind.name) file",
+                hint: "write \(option.name)=\(FileKind.renamed(path, to: fileExtension))", severity: .warning
             ).narrowed(toOption: option.name)
         }
     }

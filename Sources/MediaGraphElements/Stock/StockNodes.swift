@@ -104,7 +104,8 @@ package final class StockNodes: Sendable {
         return true
     }
 
-    package func isPlaying() { for pipe in pipes { pipe.isPlaying() } }
+    /// Called in PLAYING.
+    package func didStartPlaying() { for pipe in pipes { pipe.didStartPlaying() } }
 
     /// Called before NULL.
     package func willStop() {
@@ -140,13 +141,13 @@ package final class StockNodes: Sendable {
     }
 
     /// Called in NULL.
-    package func stopped() {
+    package func didStop() {
         let wasRunning = state.withLock { state in
             defer { state.isRunning = false }
             return state.isRunning
         }
         guard wasRunning else { return }
-        for pipe in pipes { pipe.stopped() }
+        for pipe in pipes { pipe.didStop() }
         for source in sources { source.uninitialize() }
     }
 

@@ -49,11 +49,11 @@ package final class StockPipe: Sendable {
             case .reconfigure, .latency: break
             }
         }
-        StockVTable.open(Self.vtable, to: self, on: sink)
+        StockVTable.install(Self.vtable, for: self, on: sink)
     }
 
     func close() {
-        StockVTable.close(on: sink)
+        StockVTable.remove(from: sink)
         delivery.close()
     }
 
@@ -98,11 +98,12 @@ package final class StockPipe: Sendable {
         delivery.hold(.paused)
     }
 
-    func isPlaying() { delivery.release(.paused) }
+    /// Called in PLAYING.
+    func didStartPlaying() { delivery.release(.paused) }
 
     /// Called before NULL.
     func willStop() { delivery.hold(.stopping) }
 
     /// Called in NULL.
-    func stopped() { delivery.stop() }
+    func didStop() { delivery.stop() }
 }

@@ -46,7 +46,7 @@ package final class StockSource: Sendable {
             }
         }
         source.onNeedData { self.feed() }
-        StockVTable.open(Self.vtable, to: self, on: source)
+        StockVTable.install(Self.vtable, for: self, on: source)
     }
 
     /// Sets the element's properties, once. Emits `notify` signals.
@@ -67,7 +67,7 @@ package final class StockSource: Sendable {
     }
 
     func close() {
-        StockVTable.close(on: source)
+        StockVTable.remove(from: source)
         source.removeFeed()
     }
 

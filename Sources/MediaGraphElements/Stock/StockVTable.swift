@@ -8,13 +8,13 @@ import MediaGraphCore
 enum StockVTable {
     private static let quark = g_quark_from_string("mediagraph-stock-node")
 
-    /// Installs the vtable on the element. `node` isn't retained, and must call `close` before it is deallocated.
-    static func open(_ vtable: VTableConstant, to node: AnyObject, on element: Element) {
+    /// Installs the vtable on the element. `node` isn't retained, and must call `remove` before it is deallocated.
+    static func install(_ vtable: VTableConstant, for node: AnyObject, on element: Element) {
         g_object_set_qdata(object(element.raw), quark, Unmanaged.passUnretained(node).toOpaque())
         NodeVTable.install(vtable.pointer, on: ElementInstance(element.raw))
     }
 
-    static func close(on element: Element) {
+    static func remove(from element: Element) {
         NodeVTable.remove(from: ElementInstance(element.raw))
         g_object_set_qdata(object(element.raw), quark, nil)
     }

@@ -20,7 +20,9 @@ struct FrameTimeline: SendTimeline {
         return true
     }
 
-    mutating func force(_ frame: QueuedFrame, _ time: SendTime) { frame.access.presentationTimestamp = time.clockTime }
+    mutating func stampBeyondRate(_ frame: QueuedFrame, _ time: SendTime) {
+        frame.access.presentationTimestamp = time.clockTime
+    }
 
     /// Returns the timestamp of a frame; `nil` if the frame exceeds the declared rate.
     mutating func stamp(_ time: SendTime, _ format: SentFormat, _ pace: Pace) -> ClockTime? {

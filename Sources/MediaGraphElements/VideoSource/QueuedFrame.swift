@@ -10,9 +10,9 @@ typealias VideoGate = SendGate<QueuedFrame>
 /// The structure has no references that Swift counts. Otherwise, each move through the queue and the lock would retain
 /// and release them, at a cost of 300 instructions per frame. Call either `take` or `discard`, exactly once.
 struct QueuedFrame: SentPayload {
-    static let act = "sending a frame"
+    static let actionName = "sending a frame"
     static var log: DebugCategory { VideoSourceElement.log }
-    static let anything: [VideoCapability] = []
+    static let initialRules: [VideoCapability] = []
     static var isClocked: Bool { false }
 
     typealias Outgoing = MGOutgoingFrame

@@ -41,7 +41,7 @@ final class SentFormat: SentFormatDescription {
             && Rotation(rawValue: frame.pointee.rotation) != nil
     }
 
-    var pace: String { "at most \(maximumRate ?? Fraction(0, 1)) frames/s" }
+    var rateLimit: String { "at most \(maximumRate ?? Fraction(0, 1)) frames/s" }
 
     /// Makes a payload from the sender's buffer, or from a buffer around the sender's memory if GStreamer's default
     /// layout allows that. Otherwise copies the frame into a buffer from the pool.

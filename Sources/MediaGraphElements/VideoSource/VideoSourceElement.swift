@@ -194,7 +194,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, SourceElement, 
         gate.endOfStreamRequested()
         while true {
             switch gate.next() {
-            case .frame(let frame), .announced(let frame, _, _, _): gate.lose(frame)
+            case .frame(let frame), .announced(let frame, _, _, _): gate.drop(frame)
             case .off: pushSticky(StreamStatus.event(on: false))
             case .reconfigure, .drained: break
             case .flush, .end: return

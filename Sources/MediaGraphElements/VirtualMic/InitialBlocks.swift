@@ -72,7 +72,7 @@ extension VirtualMicElement {
     func pushInitialBlocks() -> FlowReturn? {
         let time = beginning.time
         var blocks = beginning.take()[...]
-        defer { for block in blocks { gate.lose(block) } }
+        defer { for block in blocks { gate.drop(block) } }
         // Downstream may have asked for another format while the blocks were held back.
         if let info = blocks.first?.format.info, assembler.needsFormat(info), !setFormat(info) { return .endOfStream }
         assembler.beginAfterArrival(time)

@@ -17,9 +17,9 @@ struct QueuedBlock: SentPayload {
         var maximumDuration = ClockTime.seconds(1)
     }
 
-    static let act = "sending audio"
+    static let actionName = "sending audio"
     static var log: DebugCategory { VirtualMicElement.log }
-    static let anything = Rules()
+    static let initialRules = Rules()
     static var isClocked: Bool { true }
     static var isBoundByTime: Bool { true }
 
@@ -58,11 +58,11 @@ struct QueuedBlock: SentPayload {
 /// when the blocks before it have gone out.
 struct BlockTimeline: SendTimeline {
     func stamp(_ block: QueuedBlock, _ time: SendTime, _ pace: Pace) -> Bool {
-        force(block, time)
+        stampBeyondRate(block, time)
         return true
     }
 
-    func force(_ block: QueuedBlock, _ time: SendTime) { block.access.presentationTimestamp = time.clockTime }
+    func stampBeyondRate(_ block: QueuedBlock, _ time: SendTime) { block.access.presentationTimestamp = time.clockTime }
 }
 
 /// The format of sent blocks.
@@ -107,7 +107,8 @@ final class SentAudioFormat: SentFormatDescription {
         guard length <= maximumLength else {
             throw .tooMuchAtOnce(
                 .init(
-                    QueuedBlock.act, expected: "at most \(rules.maximumDuration.seconds) s at once (max-duration)",
+                    QueuedBlock.actionName,
+                    expected: "at most \(rules.maximumDuration.seconds) s at once (max-duration)",
                     actual: "\(info.duration(ofFrames: Int(length) / info.bytesPerFrame).seconds) s"))
         }
     }
@@ -127,7 +128,7 @@ final class SentAudioFormat: SentFormatDescription {
             && (audio.pointee.data != nil || audio.pointee.buffer != nil) && Self.isTime(audio.pointee.timestamp)
     }
 
-    var pace: String { "" }
+    var rateLimit: String { "" }
 
     /// Makes a payload from the sender's buffer, from a buffer around the sender's memory, or from a copy of the sound.
     consuming func payload(_ audio: UnsafePointer<MGOutgoingAudio>, _ marks: Void) throws(MediaGraphError)

@@ -282,7 +282,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, SourceElement, N
         gate.endOfStreamRequested()
         while true {
             switch gate.next() {
-            case .frame(let block), .announced(let block, _, _, _): gate.lose(block)
+            case .frame(let block), .announced(let block, _, _, _): gate.drop(block)
             case .off: pushSticky(StreamStatus.event(on: false))
             case .reconfigure, .drained: break
             case .flush, .end: return
@@ -292,10 +292,10 @@ final class VirtualMicElement: PushSource, ConfigurableElement, SourceElement, N
 
     private func discardPostponed() {
         switch postponed.take() {
-        case .frame(let block), .announced(let block, _, _, _): gate.lose(block)
+        case .frame(let block), .announced(let block, _, _, _): gate.drop(block)
         default: break
         }
-        for block in beginning.take() { gate.lose(block) }
+        for block in beginning.take() { gate.drop(block) }
     }
 
     /// Pushes a block, or postpones it, as `step`, until everything before it has gone out. Returns the flow result if
@@ -323,7 +323,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, SourceElement, N
                 assembler.shouldDrop(for: block, queued: gate.level, held: bufferTime + Int(jitter.nanoseconds))
             else { break }
             // Dropped silence of a device isn't counted as a loss.
-            if block.access.isGap { block.discard() } else { gate.lose(block) }
+            if block.access.isGap { block.discard() } else { gate.drop(block) }
             return nil
         case .jump:
             guard !assembler.finish() else {

@@ -104,7 +104,7 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
     /// Ends the run after data flow has stopped. The handler can finish its files.
     func stop() {
         interrupt()
-        line.stop { _ = tell(.end) }
+        line.stop { _ = handle(.end) }
         line.close()
         run.withLock { $0.phase = .stopped }
         held.withLock { _ in consumer = nil }
@@ -125,11 +125,11 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
             })
         {
         case .deliver:
-            let outcome = tellPostponed(after: deliver(buffer, channel, times))
+            let outcome = handlePostponed(after: deliver(buffer, channel, times))
             line.leave(outcome)
             return outcome == .failed ? .error : .ok
         case .queued(let lost):
-            if let lost { lose(lost) }
+            if let lost { drop(lost) }
             return .ok
         case .ignored: return .ok
         case .failed: return .error
@@ -140,7 +140,7 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
     package func receive(_ signal: Signal, unless isGone: () -> Bool = { false }) {
         guard !line.isInCallback else { return afterCallback.append(signal) }
         switch line.admit(signal, unless: isGone) {
-        case .deliver: line.leave(tellPostponed(after: tell(signal)))
+        case .deliver: line.leave(handlePostponed(after: handle(signal)))
         case .queued, .ignored, .failed: break
         }
     }
@@ -180,20 +180,20 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
 
     func deliver(_ block: Block) -> DeliveryOutcome {
         let buffer = block.buffer.take()
-        return tellPostponed(after: deliver(buffer.access, block.channel, block.times))
+        return handlePostponed(after: deliver(buffer.access, block.channel, block.times))
     }
 
     /// Delivers the signals that the callback itself caused. Returns the outcome of all together.
-    private func tellPostponed(after outcome: DeliveryOutcome) -> DeliveryOutcome {
+    private func handlePostponed(after outcome: DeliveryOutcome) -> DeliveryOutcome {
         var outcome = outcome
         while !afterCallback.isEmpty {
-            let next = tell(afterCallback.removeFirst())
+            let next = handle(afterCallback.removeFirst())
             if outcome == .passed { outcome = next }
         }
         return outcome
     }
 
-    func lose(_ block: Block) {
+    func drop(_ block: Block) {
         _ = block.buffer.take()
         statistics.countDrop()
     }
@@ -234,7 +234,7 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
         return .passed
     }
 
-    func tell(_ signal: Signal) -> DeliveryOutcome {
+    func handle(_ signal: Signal) -> DeliveryOutcome {
         switch signal {
         case .status(let channel, let on):
             changeStatus(channel, on)

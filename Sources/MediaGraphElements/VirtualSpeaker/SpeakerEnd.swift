@@ -30,14 +30,14 @@ final class SpeakerEnd: Sendable {
     func beginPreroll() { sink.withLock { $0 }?.beginPreroll() }
 
     /// Links a new pad of the tee to the sink.
-    func take(_ tee: Element) {
+    func link(to tee: Element) {
         guard let outlet = tee.requestTeeOutlet() else { return }
         _ = outlet.link(to: pad)
         inlet.withLock { $0 = outlet }
     }
 
     /// Releases the tee's pad and removes the sink.
-    func give(up tee: Element, in bin: BinElement) {
+    func unlink(from tee: Element, in bin: BinElement) {
         if let outlet = inlet.withLock({ $0.take() }) { tee.releasePad(outlet) }
         remove(from: bin)
     }

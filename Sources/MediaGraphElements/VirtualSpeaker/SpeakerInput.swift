@@ -53,8 +53,8 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
     private var segment = Segment.undefined
     /// Whether the stream has brought a buffer.
     private var hasBegun = false
-    /// Whether `turn` is sending EOS through the old chain, which isn't the stream's end.
-    private var isTurning = false
+    /// Whether `reroute` is sending EOS through the old chain, which isn't the stream's end.
+    private var isRerouting = false
 
     /// Makes an input for a pad.
     ///
@@ -126,7 +126,7 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
     ///
     /// `release` gets the old outlet. If the previous stream brought any buffers, EOS has been sent to the outlet after
     /// them.
-    func turn(
+    func reroute(
         for streamID: String, _ pad: GhostPad, in bin: BinElement,
         release: (_ outlet: Pad, _ wasShared: Bool, _ isUsed: Bool) -> Void
     ) {
@@ -135,8 +135,8 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
         let isShared = kind == .shareAudio || kind != .audio && isSharePad
         guard isShared != self.isShared else { return }
         share.store(isShared, ordering: .releasing)
-        isTurning = true
-        defer { isTurning = false }
+        isRerouting = true
+        defer { isRerouting = false }
         let taken = chain.withLock { chain in
             defer { chain = Chain(isReleased: chain.isReleased) }
             return chain
@@ -153,7 +153,7 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
 
     /// Links the pad directly to the outlet while there are no caps, and so no conversion. Then EOS passes downstream,
     /// and a seek upstream.
-    func lead(_ pad: GhostPad) {
+    func linkDirectly(_ pad: GhostPad) {
         chain.withLock { chain in
             if chain.conversion == nil, !chain.isReleased, let outlet = chain.outlet { pad.setTarget(outlet) }
         }
@@ -288,7 +288,7 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
             guard !withholdsEnd.load(ordering: .acquiring) else { return false }
             end()
             // The EOS of a rerouted stream or of a released pad isn't the end of the stream.
-            guard !isTurning, !leaving.load(ordering: .acquiring) else { break }
+            guard !isRerouting, !leaving.load(ordering: .acquiring) else { break }
             ending.store(true, ordering: .releasing)
             changed()
         case .flushStart:

@@ -47,7 +47,7 @@ final class SpeakerMix: Sendable {
             _ = from.link(to: to)
         }
         end = SpeakerEnd(in: bin)
-        end.take(tee)
+        end.link(to: tee)
     }
 
     /// The pad for the tap. The mix passes it before it is delivered and leaves through `src`.
@@ -141,7 +141,7 @@ final class SpeakerMix: Sendable {
 
     func requestSource(in bin: BinElement) -> GhostPad? {
         guard let outlet = tee.requestTeeOutlet() else { return nil }
-        end.give(up: tee, in: bin)
+        end.unlink(from: tee, in: bin)
         return bin.addGhostPad("src", target: outlet)
     }
 
@@ -149,7 +149,7 @@ final class SpeakerMix: Sendable {
         // A bin that is being disposed of has removed its children before its pads.
         guard tee.parent != nil else { return bin.remove(pad) }
         end.add(to: bin.instance)
-        end.take(tee)
+        end.link(to: tee)
         if bin.isRunning { bin.removeWhileRunning(pad) } else { bin.remove(pad) }
     }
 

@@ -26,9 +26,9 @@ extension VirtualSpeakerElement {
 
     /// Called when a stream begins. Reroutes the input if the stream's ID says that it is a share's sound and the
     /// previous stream wasn't, or the other way round.
-    func turn(_ input: SpeakerInput, _ pad: GhostPad, _ streamID: String) {
+    func reroute(_ input: SpeakerInput, _ pad: GhostPad, _ streamID: String) {
         guard isRunning else { return }
-        input.turn(for: streamID, pad, in: self) { outlet, wasShared, isUsed in
+        input.reroute(for: streamID, pad, in: self) { outlet, wasShared, isUsed in
             guard isUsed, !wasShared else { return disconnect(input, outlet, isShared: wasShared) }
             if delivery.liveness == true { mix.keepGoing() }
             mix.releaseAfterMixing(outlet)
@@ -91,7 +91,7 @@ extension VirtualSpeakerElement {
         if let format = delivery.format, let caps = pad.pad.peer?.currentCaps, caps.unpositionedChannels == nil {
             _ = input.prepare(caps, for: format, pad, in: self)
         } else {
-            input.lead(pad)
+            input.linkDirectly(pad)
         }
         guard consumer?.queues != true else { return }
         if input.isShared {

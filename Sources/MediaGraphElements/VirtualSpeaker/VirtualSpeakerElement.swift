@@ -231,7 +231,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
             pad.onEvent { [instance] event in
                 let speaker = ElementClass.implementation(of: instance.element, as: Self.self)
                 switch event {
-                case .streamStart(let id): speaker.turn(input, pad, id)
+                case .streamStart(let id): speaker.reroute(input, pad, id)
                 case .caps(let caps): return speaker.prepare(input, pad, caps)
                 case .endOfStream: speaker.prepareForEnd(input, pad)
                 case .flushStart, .flushStop: break
@@ -319,7 +319,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
     private func prepareForEnd(_ input: SpeakerInput, _ pad: GhostPad) {
         guard delivery.format != nil else { return }
         connect(input)
-        input.lead(pad)
+        input.linkDirectly(pad)
     }
 
     // MARK: Called on the streams' threads

@@ -125,9 +125,9 @@ import Testing
         arguments: [(0, "0.0"), (0.05, "0.1"), (-0.04, "0.0"), (-1.25, "-1.3"), (12.34, "12.3")])
     func numbers(_ value: Double, _ text: String) {
         #expect(Numbers.fixed(value, 1) == text)
-        #expect(Clock.text(3_661) == "01:01:01")
-        #expect(Clock.text(360_000) == "100:00:00")
-        #expect(Clock.text(-1) == "00:00:00")
+        #expect(DurationText.text(3_661) == "01:01:01")
+        #expect(DurationText.text(360_000) == "100:00:00")
+        #expect(DurationText.text(-1) == "00:00:00")
     }
 
     @Test("GR-3 the summary has the count of the first pipe")

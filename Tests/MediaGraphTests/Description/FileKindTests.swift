@@ -112,8 +112,8 @@ import Testing
 
     @Test("GR-2 a dot in a folder's name doesn't begin a file's extension")
     func dottedFolder() {
-        #expect(FileKind.ending(of: "/a.d/file") == "")
-        #expect(FileKind.ending(of: "/a.d/file.MP4") == "mp4")
+        #expect(FileKind.fileExtension(of: "/a.d/file") == "")
+        #expect(FileKind.fileExtension(of: "/a.d/file.MP4") == "mp4")
         #expect(FileKind.renamed("/a.d/file", to: "mp4") == "/a.d/file")
         #expect(FileKind.renamed("/a.d/file.mp3", to: "wav") == "/a.d/file.wav")
     }

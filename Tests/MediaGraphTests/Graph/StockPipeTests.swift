@@ -215,7 +215,7 @@ import Testing
         try NodeVTable.attach(
             Receiver { times.add($0.presentationTimestamp!.nanoseconds) }, memoryMode: nil, to: element)
         stock.start()
-        stock.isPlaying()
+        stock.didStartPlaying()
         let harness = Harness(element, sink: "sink", source: nil)
         harness.setLive(false)
         harness.setSourceCaps("video/x-raw,format=I420,width=16,height=4,framerate=30/1")
@@ -225,7 +225,7 @@ import Testing
         #expect(times.all == [1, 2])
         stock.willStop()
         element.setState(.null)
-        stock.stopped()
+        stock.didStop()
         stock.close()
     }
 

@@ -42,11 +42,11 @@ import Testing
         func next() -> String {
             switch state.next(on: 2) {
             case .deliver: "frame"
-            case .tell(.status(let on)): on ? "on" : "off"
-            case .tell(.end): "end"
-            case .tell(.stream): "stream"
-            case .tell(.orientation): "orientation"
-            case .lose: "lost"
+            case .handle(.status(let on)): on ? "on" : "off"
+            case .handle(.end): "end"
+            case .handle(.stream): "stream"
+            case .handle(.orientation): "orientation"
+            case .drop: "lost"
             case .exit: "exit"
             case nil: "wait"
             }

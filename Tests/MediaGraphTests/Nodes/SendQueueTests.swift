@@ -22,7 +22,7 @@ extension Int: Queueable {
     public struct Timeline: SendTimeline {
         public init() {}
         public func stamp(_ payload: Int, _ time: SendTime, _ pace: Pace) -> Bool { payload != 13 }
-        public func force(_ payload: Int, _ time: SendTime) {}
+        public func stampBeyondRate(_ payload: Int, _ time: SendTime) {}
     }
 }
 

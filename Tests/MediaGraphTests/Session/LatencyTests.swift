@@ -243,7 +243,7 @@ import Testing
         while !queue.isFull(for: LargeFrame(number: UInt64(count)).timestamp, bound: 2, latency: .seconds(10)),
             count < 1000
         {
-            queue.force(LargeFrame(number: UInt64(count)))
+            queue.appendBeyondBound(LargeFrame(number: UInt64(count)))
             count += 1
         }
         #expect(count == LatencyAllowance.memory / 3_110_400)
