@@ -1,7 +1,19 @@
 import CGStreamer
+import Foundation
 
-/// A time or a duration in nanoseconds (`GstClockTime`). Where GStreamer has `GST_CLOCK_TIME_NONE`, Swift has `nil`.
-public struct ClockTime: Sendable, Hashable, Comparable {
+// The units of time, and their conversions. A point in a stream or of a clock is a `ClockTime`, a length of time is
+// Swift's `Duration`, and a time of day is a `Date`. Code that runs for each buffer keeps GStreamer's raw nanoseconds,
+// in variables and functions whose names end in `Nanoseconds`, because `Duration` counts attoseconds in 128 bits.
+
+/// A point in a stream or of a clock, in nanoseconds (`GstClockTime`): a timestamp, a running time, a stream time, or
+/// what a ``Clock`` shows. Where GStreamer has `GST_CLOCK_TIME_NONE`, Swift has `nil`.
+///
+/// A length of time is a `Duration`: the difference of two times is a duration, and adding a duration to a time gives
+/// another time.
+public struct ClockTime: Sendable, Hashable, Comparable, InstantProtocol {
+    /// The type of the difference of two times.
+    public typealias Duration = Swift.Duration
+
     /// The time in nanoseconds.
     public var nanoseconds: UInt64
 
@@ -47,12 +59,100 @@ public struct ClockTime: Sendable, Hashable, Comparable {
     /// The time in seconds.
     public var seconds: Double { Double(nanoseconds) / 1e9 }
 
-    /// Whether `a` is earlier, or shorter, than `b`.
+    /// Whether `a` is earlier than `b`.
     public static func < (a: ClockTime, b: ClockTime) -> Bool { a.nanoseconds < b.nanoseconds }
+
+    /// Returns the time that is later by `duration`, cut to whole nanoseconds, or earlier if `duration` is negative.
+    ///
+    /// No time is before zero: a result below zero is ``zero``. A result beyond the last `GstClockTime`, after 584
+    /// years, is that last one.
+    public func advanced(by duration: Duration) -> ClockTime {
+        guard duration < .zero else {
+            let (sum, isBeyond) = nanoseconds.addingReportingOverflow(duration.nanoseconds)
+            return ClockTime(nanoseconds: isBeyond ? .max - 1 : min(sum, .max - 1))
+        }
+        return ClockTime(nanoseconds: nanoseconds - min(nanoseconds, (.zero - duration).nanoseconds))
+    }
+
+    /// Returns the duration from this time to `other`, which is negative if `other` is earlier.
+    public func duration(to other: ClockTime) -> Duration {
+        .nanoseconds(other.nanoseconds) - .nanoseconds(nanoseconds)
+    }
+
+    /// Returns the time that is later by `duration`, as ``advanced(by:)`` does.
+    public static func + (time: ClockTime, duration: Duration) -> ClockTime { time.advanced(by: duration) }
+
+    /// Returns the time that is earlier by `duration`, as ``advanced(by:)`` does with the negative duration: a result
+    /// below zero is ``zero``.
+    public static func - (time: ClockTime, duration: Duration) -> ClockTime { time.advanced(by: .zero - duration) }
+
+    /// Returns the duration from `start` to `end`, which is negative if `end` is earlier.
+    public static func - (end: ClockTime, start: ClockTime) -> Duration { start.duration(to: end) }
+
+    /// Moves a time by `duration`, as ``advanced(by:)`` does.
+    public static func += (time: inout ClockTime, duration: Duration) { time = time + duration }
+
+    /// Moves a time back by `duration`, as `-` does.
+    public static func -= (time: inout ClockTime, duration: Duration) { time = time - duration }
 }
 
 extension Optional where Wrapped == ClockTime {
     /// The raw `GstClockTime`, `GST_CLOCK_TIME_NONE` for `nil`.
     @inlinable
     package var raw: GstClockTime { self.map { GstClockTime($0.nanoseconds) } ?? .max }
+}
+
+extension Duration {
+    /// Creates a duration from a raw `GstClockTime`; `nil` for `GST_CLOCK_TIME_NONE`.
+    package init?(raw: GstClockTime) {
+        guard raw != GstClockTime.max else { return nil }
+        self = .nanoseconds(UInt64(raw))
+    }
+
+    /// The duration in whole nanoseconds, as GStreamer counts it: 0 if it is negative, and the largest `GstClockTime`
+    /// if it is longer than that.
+    package var nanoseconds: UInt64 {
+        let (seconds, attoseconds) = components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        let (whole, isBeyond) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, isSumBeyond) = whole.addingReportingOverflow(UInt64(attoseconds / 1_000_000_000))
+        return isBeyond || isSumBeyond ? .max - 1 : min(sum, .max - 1)
+    }
+
+    /// The duration in seconds.
+    package var seconds: Double { self / .seconds(1) }
+
+    /// Returns the duration of `count` frames of a stream with a constant rate, cut to whole nanoseconds.
+    package static func frames(_ count: Int, at rate: Fraction) -> Duration {
+        .nanoseconds(ClockTime.frame(count, at: rate).nanoseconds)
+    }
+}
+
+extension Optional where Wrapped == Duration {
+    /// The raw `GstClockTime`, `GST_CLOCK_TIME_NONE` for `nil`.
+    package var raw: GstClockTime { self.map { GstClockTime($0.nanoseconds) } ?? .max }
+}
+
+extension Date {
+    /// The seconds between the beginning of Unix time, 1970, and that of `Date`, 2001.
+    private static let epochDistance = Int64(Date.timeIntervalBetween1970AndReferenceDate)
+
+    /// Creates a date from the nanoseconds since 1970 (UTC). A `Date` is a floating-point number; today it is accurate
+    /// to 0.1 µs.
+    package init(unixNanoseconds: UInt64) {
+        let (seconds, rest) = unixNanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        // Not by way of `timeIntervalSince1970`, whose numbers are larger and so less accurate.
+        self.init(timeIntervalSinceReferenceDate: Double(Int64(seconds) - Self.epochDistance) + Double(rest) / 1e9)
+    }
+
+    /// The nanoseconds since 1970 (UTC), rounded; 0 for an earlier date, and the largest number for one after 2554.
+    package var unixNanoseconds: UInt64 {
+        let seconds = timeIntervalSinceReferenceDate.rounded(.down)
+        guard seconds >= Double(-Self.epochDistance) else { return 0 }
+        // The last whole second of which all nanoseconds fit in 64 bits.
+        let last = UInt64.max / 1_000_000_000 - 1
+        guard seconds <= Double(Int64(last) - Self.epochDistance) else { return .max }
+        let rest = UInt64(((timeIntervalSinceReferenceDate - seconds) * 1e9).rounded())
+        return UInt64(Int64(seconds) + Self.epochDistance) * 1_000_000_000 + rest
+    }
 }

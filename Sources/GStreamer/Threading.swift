@@ -67,12 +67,18 @@ package final class BlockingMonitor<State>: @unchecked Sendable {
     /// returned a value, the other waiting threads are woken.
     ///
     /// - Parameters:
-    ///   - microseconds: how long to wait at most; `nil` is without a limit. When this time is over, `body` runs once
-    ///     more, and if it still returns `nil`, so does this method.
+    ///   - timeout: how long to wait at most; `nil` is without a limit. When this time is over, `body` runs once more,
+    ///     and if it still returns `nil`, so does this method.
     ///   - body: reads and changes the state, and returns a value when the wait is over.
+    package func wait<R>(timeout: Duration?, _ body: (inout sending State) -> sending R?) -> sending R? {
+        wait(timeoutNanoseconds: timeout?.nanoseconds, body)
+    }
+
+    /// Does what ``wait(timeout:_:)`` does, without the conversion of a `Duration`, for code that runs for each buffer.
     @inlinable
-    package func wait<R>(timeout microseconds: Int64? = nil, _ body: (inout sending State) -> sending R?) -> sending R?
-    {
+    package func wait<R>(
+        timeoutNanoseconds: UInt64? = nil, _ body: (inout sending State) -> sending R?
+    ) -> sending R? {
         g_mutex_lock(mutex)
         defer { g_mutex_unlock(mutex) }
         if let result = body(&state.pointee) {
@@ -80,7 +86,7 @@ package final class BlockingMonitor<State>: @unchecked Sendable {
             return result
         }
         // Read the clock only if this thread has to wait.
-        let deadline = microseconds.map { g_get_monotonic_time() + gint64($0) }
+        let deadline = timeoutNanoseconds.map { g_get_monotonic_time() + gint64($0 / 1000) }
         waiting.pointee += 1
         defer { waiting.pointee -= 1 }
         while true {

@@ -119,10 +119,11 @@ package final class LocalSocket: @unchecked Sendable {
         case closed
     }
 
-    /// Waits for the next connection, for at most `timeout` microseconds.
-    package func accept(timeout: Int64) -> Accepted {
+    /// Waits for the next connection, for at most `timeout`.
+    package func accept(timeout: Duration) -> Accepted {
+        let microseconds = gint64(max(0, timeout / .microseconds(1)))
         let isThere =
-            g_socket_condition_timed_wait(raw, GIOCondition(rawValue: G_IO_IN.rawValue), gint64(timeout), end, nil) != 0
+            g_socket_condition_timed_wait(raw, GIOCondition(rawValue: G_IO_IN.rawValue), microseconds, end, nil) != 0
         guard g_cancellable_is_cancelled(end) == 0 else { return .closed }
         guard isThere else { return .nobody }
         if let raw = g_socket_accept(self.raw, nil, nil) {

@@ -76,8 +76,8 @@ package final class DebianPackages: Sendable {
 private enum AptLists {
     static let directory = "/var/lib/apt/lists"
     static let helper = "/usr/lib/apt/apt-helper"
-    /// The longest that a message may wait for the name of a package, in seconds.
-    static let timeLimit = 1.5
+    /// The longest that a message may wait for the name of a package.
+    static let timeLimit = Duration.milliseconds(1500)
 
     /// Returns the fields `Package` and `Gstreamer-…` of all packages with GStreamer plugins; empty without apt, or
     /// when reading exceeds `timeLimit`.
@@ -92,7 +92,7 @@ private enum AptLists {
             """
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")
-        process.arguments = ["\(timeLimit)", "/bin/sh", "-c", script, helper] + lists
+        process.arguments = ["\(timeLimit.seconds)", "/bin/sh", "-c", script, helper] + lists
         process.environment = ["LC_ALL": "C", "PATH": "/usr/bin:/bin"]
         let output = Pipe()
         process.standardOutput = output

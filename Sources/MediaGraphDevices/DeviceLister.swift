@@ -59,9 +59,8 @@ final class DeviceLister: Sendable {
 
     /// Asks all listers at the same time, except those that are hidden by others. Blocks for at most the given time;
     /// the answer of a lister that hasn't answered by then is `nil`.
-    static func ask(_ listers: [DeviceLister], within milliseconds: UInt64) -> [(lister: DeviceLister, answer: Answer?)]
-    {
-        let deadline = monotonicNanoseconds() + milliseconds * 1_000_000
+    static func ask(_ listers: [DeviceLister], within time: Duration) -> [(lister: DeviceLister, answer: Answer?)] {
+        let deadline = ContinuousClock.now + time
         let before = hiding.withLock { $0 }
         func isHidden(_ lister: DeviceLister, _ hiding: [String: [String]]) -> Bool {
             hiding.values.contains { $0.contains(lister.factoryName) }
@@ -80,13 +79,12 @@ final class DeviceLister: Sendable {
     private static let hiding = Mutex<[String: [String]]>([:])
 
     private static func ask(
-        _ listers: [DeviceLister], until deadline: UInt64
+        _ listers: [DeviceLister], until deadline: ContinuousClock.Instant
     ) -> [(lister: DeviceLister, answer: Answer?)] {
         let calls = listers.map { lister in lister.unanswered.withLock { $0 <= 0 } ? lister.call() : nil }
         return zip(listers, calls).map { lister, call in
             guard let call else { return (lister, nil) }
-            let now = monotonicNanoseconds()
-            let answer = call.answer(within: now < deadline ? (deadline - now) / 1_000_000 : 0)
+            let answer = call.answer(within: deadline - .now)
             if answer == nil { lister.unanswered.withLock { $0 += 1 } }
             return (lister, answer ?? nil)
         }

@@ -9,19 +9,19 @@ public enum MediaDevices {
     /// second. Those that haven't answered after four seconds are reported in ``DeviceList/unanswered``.
     public static func list() async -> DeviceList { await list(within: timeout) }
 
-    /// Returns all available devices, with another time limit, in milliseconds.
-    package static func list(within timeout: UInt64) async -> DeviceList {
+    /// Returns all available devices, with another time limit.
+    package static func list(within timeout: Duration) async -> DeviceList {
         await runBlocking { listNow(within: timeout) }
     }
 
-    /// The time limit for servers and drivers to answer, in milliseconds.
-    package static let timeout: UInt64 = 4000
+    /// The time limit for servers and drivers to answer.
+    package static let timeout = Duration.seconds(4)
 
     /// Returns the available devices of a kind, or all. Blocks: for threads that may wait. With a kind, only the
     /// providers of that kind are asked.
-    package static func listNow(_ kind: MediaDevice.Kind? = nil, within milliseconds: UInt64 = timeout) -> DeviceList {
+    package static func listNow(_ kind: MediaDevice.Kind? = nil, within time: Duration = timeout) -> DeviceList {
         let listers = DeviceLister.all.filter { lister in kind.map { lister.knows($0) } ?? true }
-        return DeviceList(DeviceLister.ask(listers, within: milliseconds), of: kind)
+        return DeviceList(DeviceLister.ask(listers, within: time), of: kind)
     }
 
     /// The available devices, followed by the changes, until the stream is cancelled. Devices that don't report changes

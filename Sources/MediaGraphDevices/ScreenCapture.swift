@@ -35,9 +35,9 @@ final class ScreenCapture: Sendable {
     /// Looks up the window and reconnects the element to it. Blocks. Call it before the element goes to PAUSED, on the
     /// thread that changes its state.
     ///
-    /// - Parameter timeout: The time in microseconds to wait for others that connect to an X server; `nil` for no
+    /// - Parameter timeout: The time to wait for others that connect to an X server; `nil` for no
     ///   limit.
-    func choose(within timeout: Int64? = nil) throws(MediaGraphError) {
+    func choose(within timeout: Duration? = nil) throws(MediaGraphError) {
         try ScreenTurn.take(within: timeout) { () throws(MediaGraphError) in
             let hold = XWindows.hold(display)
             defer { hold.map(XWindows.release) }
@@ -63,7 +63,7 @@ final class ScreenCapture: Sendable {
     }
 
     /// Checks that the window still exists. Blocks. Call it once the element is in PAUSED, before it produces frames.
-    func confirm(within timeout: Int64? = nil) throws(MediaGraphError) {
+    func confirm(within timeout: Duration? = nil) throws(MediaGraphError) {
         let window = window.withLock { $0 }
         guard window.number != 0 else { return }
         let found = ScreenTurn.take(within: timeout) { XWindows.window(window.number, named: "", on: display) }

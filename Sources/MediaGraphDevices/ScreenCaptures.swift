@@ -45,7 +45,7 @@ package final class ScreenCaptures: Sendable {
         } late: { hold in
             self.release(hold ?? nil)
         }
-        return call.answer(within: UInt64(ScreenTurn.graphTimeLimit / 1000)) ?? nil
+        return call.answer(within: ScreenTurn.graphTimeLimit) ?? nil
     }
 
     package func release(_ hold: XWindows.Hold?) {

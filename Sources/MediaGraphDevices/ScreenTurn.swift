@@ -11,16 +11,16 @@ import X11
 package enum ScreenTurn {
     /// The number of the thread whose turn it is.
     private static let holder = BlockingMonitor<UInt?>(nil)
-    /// How long a graph waits for its turn, in microseconds.
-    static let graphTimeLimit: Int64 = 2_000_000
+    /// How long a graph waits for its turn.
+    static let graphTimeLimit = Duration.seconds(2)
 
     /// Waits for the turn and runs `body`.
     ///
-    /// - Parameter timeLimit: The time in microseconds to wait for the turn; after that, `body` runs without it. `nil`
+    /// - Parameter timeLimit: The time to wait for the turn; after that, `body` runs without it. `nil`
     ///   waits forever, which only threads that can be abandoned may do, because a turn may never end if the server
     ///   hangs.
     package static func take<Result, Failure: Error>(
-        within timeLimit: Int64? = nil, _ body: () throws(Failure) -> Result
+        within timeLimit: Duration? = nil, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         let thread = currentThreadID()
         let isMine = holder.wait(timeout: timeLimit) { holder -> Bool? in

@@ -8,12 +8,12 @@ final class FileLock: Sendable {
     private let path: String
     private let descriptor: Int32
 
-    /// Takes the lock, and creates the file if necessary. Waits at most `timeout` nanoseconds; `nil` if another process
-    /// still holds the lock then. Throws `processingFailed` if the file can't be opened.
-    init?(_ path: String, timeout: UInt64 = 0) throws(MediaGraphError) {
-        let deadline = monotonicNanoseconds() + timeout
+    /// Takes the lock, and creates the file if necessary. Waits at most for `timeout`; `nil` if another process still
+    /// holds the lock then. Throws `processingFailed` if the file can't be opened.
+    init?(_ path: String, timeout: Duration = .zero) throws(MediaGraphError) {
+        let deadline = ContinuousClock.now + timeout
         var descriptor = try Self.locked(path)
-        while descriptor == nil, monotonicNanoseconds() < deadline {
+        while descriptor == nil, ContinuousClock.now < deadline {
             sleepBriefly()
             descriptor = try Self.locked(path)
         }

@@ -117,7 +117,7 @@ struct ReceivedStream: Sendable {
             guard buffer.layout == nil else { return .invalid("a block of sound carries the layout of raw video") }
             let (frames, rest) = buffer.length.quotientAndRemainder(dividingBy: max(1, info.bytesPerFrame))
             guard rest == 0 else { return .invalid("a block ends in the middle of a sample") }
-            let duration = info.duration(ofFrames: frames).nanoseconds
+            let duration = info.durationNanoseconds(ofFrames: frames)
             return duration <= Self.longestDuration ? .passes : .invalid(Self.tooLong(duration))
         case .other:
             return buffer.layout == nil ? .passes : .invalid("an encoded frame carries the layout of raw video")

@@ -14,11 +14,10 @@ package struct RoomDirectory: Sendable {
     private let base: String
     let path: String
 
-    /// How long to wait for the lock of all rooms, in nanoseconds. A process holds it for milliseconds, unless it is
-    /// suspended.
-    private let lockTimeout: UInt64
+    /// How long to wait for the lock of all rooms. A process holds it for milliseconds, unless it is suspended.
+    private let lockTimeout: Duration
 
-    init(room: String, base: String = Self.base, lockTimeout: UInt64 = 3_000_000_000) {
+    init(room: String, base: String = Self.base, lockTimeout: Duration = .seconds(3)) {
         self.room = room
         self.base = base
         self.lockTimeout = lockTimeout

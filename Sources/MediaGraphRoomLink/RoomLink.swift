@@ -45,8 +45,8 @@ final class RoomLink: RoomTransport {
     private let notificationLock = Mutex(())
 
     static let log = DebugCategory("mediagraph-room", "MediaGraph rooms between processes")
-    /// How often this process looks for lost peers, in microseconds.
-    private static let interval: Int64 = 1_000_000
+    /// How often this process looks for lost peers.
+    private static let interval = Duration.seconds(1)
 
     /// Enters the room's folder; other processes can connect from now on. Throws `notPermitted` if folders or sockets
     /// can't be made, `processingFailed` if a lock file can't be opened, and `timeOut` if another process doesn't

@@ -112,7 +112,7 @@ final class RoomPeer: Sendable {
             if let problem {
                 stream.refuse(problem)
             } else {
-                stream.setTiming(.machine(latency: ClockTime(nanoseconds: time)))
+                stream.setTiming(.machine(latency: .nanoseconds(time)))
             }
         case .status(let key, let isOn): _ = stream(key)?.setStatus(isOn)
         }

@@ -38,11 +38,11 @@ package struct SharedBuffer: Sendable, Hashable {
     func describe(_ buffer: BufferAccess) {
         buffer.presentationTimestamp = moment.map(ClockTime.init(nanoseconds:))
         buffer.decodingTimestamp = decodingMoment.map(ClockTime.init(nanoseconds:))
-        buffer.duration = duration.map(ClockTime.init(nanoseconds:))
+        buffer.durationNanoseconds = duration
         if let layout { buffer.setVideoLayout(layout) }
         if let orientation = VideoOrientation(code: rotation), orientation != .upright { orientation.mark(buffer) }
         if let flip = Flip(rawValue: flip), flip != .none { Flip.meta.set(flip.rawValue, on: buffer) }
-        if let captureTime { buffer.setCaptureTime(captureTime) }
+        if let captureTime { buffer.setCaptureTime(unixNanoseconds: captureTime) }
         buffer.contentFlags = flags
     }
 }
@@ -60,8 +60,8 @@ extension SharedBuffer {
         }
         self.init(
             memory: memory, capacity: capacity, length: buffer.size, moment: moment(buffer.presentationTimestamp),
-            decodingMoment: moment(buffer.decodingTimestamp), duration: buffer.duration?.nanoseconds,
+            decodingMoment: moment(buffer.decodingTimestamp), duration: buffer.durationNanoseconds,
             layout: buffer.videoLayout, rotation: (VideoOrientation(of: buffer) ?? .upright).code,
-            flip: Flip(of: buffer).rawValue, captureTime: buffer.captureTime, flags: buffer.contentFlags)
+            flip: Flip(of: buffer).rawValue, captureTime: buffer.captureUnixNanoseconds, flags: buffer.contentFlags)
     }
 }

@@ -50,15 +50,15 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         var steady: StreamKey?
     }
 
-    /// How long a stream that is on must be silent before GAP events are sent, in microseconds.
-    private static let silenceBeforeGaps: Int64 = 2_000_000
-    /// The interval between GAP events, in microseconds.
-    private static let gapInterval: Int64 = 100_000
+    /// How long a stream that is on must be silent before GAP events are sent.
+    private static let silenceBeforeGapsNanoseconds: UInt64 = 2_000_000_000
+    /// The interval between GAP events.
+    private static let gapIntervalNanoseconds: UInt64 = 100_000_000
 
     private let reader = Mutex<StreamReader?>(nil)
     private let names = Mutex(Names(pad: "", sender: ""))
     private var shown = Shown()
-    /// Whether nothing has arrived for `silenceBeforeGaps`.
+    /// Whether nothing has arrived for `silenceBeforeGapsNanoseconds`.
     private var isSilent = false
     /// The running time from which on downstream wants a key frame, in nanoseconds; `.max` if it doesn't want one.
     private let keyFrameTime = Atomic<UInt64>(.max)
@@ -121,7 +121,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         return true
     }
 
-    override var latency: (isLive: Bool, minimum: ClockTime, maximum: ClockTime?) {
+    override var latency: (isLive: Bool, minimum: Duration, maximum: Duration?) {
         (true, reader.withLock { $0 }?.latency ?? .zero, nil)
     }
 
@@ -129,7 +129,8 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         guard let reader = reader.withLock({ $0 }) else { return .endOfStream }
         while true {
             // GAP events are due every `gapInterval` while the stream is off or its sender hangs.
-            switch reader.next(timeout: isSilent || !shown.isOn ? Self.gapInterval : Self.silenceBeforeGaps) {
+            let timeout = isSilent || !shown.isOn ? Self.gapIntervalNanoseconds : Self.silenceBeforeGapsNanoseconds
+            switch reader.next(timeoutNanoseconds: timeout) {
             case .buffer(let next):
                 isSilent = false
                 if shown.run != runs.load(ordering: .acquiring), let timing = shown.timing { announce(timing) }
@@ -307,7 +308,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         if demand != shown.demand { announce(format) }
     }
 
-    override func latencyDecided(_ latency: ClockTime) { reader.withLock { $0 }?.setGraphLatency(latency) }
+    override func latencyDecided(_ latency: Duration) { reader.withLock { $0 }?.setGraphLatency(latency) }
 
     private func warnOfLatency() {
         let names = names.withLock { $0 }
@@ -334,7 +335,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         shown.run = runs.load(ordering: .acquiring)
         guard let clock = element.clock, let base = element.baseTime else { return }
         let offset = timing.offset(to: clock, baseTime: base)
-        let segment = timing.segment.shifted(by: offset)
+        let segment = timing.segment.shifted(byNanoseconds: offset)
         shown.follower = ClockFollower(timing, clock: clock, baseTime: base, announced: offset)
         if segment != shown.segment { pushSegment(segment) }
         shown.segment = segment

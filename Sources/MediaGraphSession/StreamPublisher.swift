@@ -52,7 +52,7 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         var segment: Segment
         var clock: Clock
         var base: ClockTime
-        var latency: ClockTime
+        var latency: Duration
         var version: Int
         var beginning: Int
 

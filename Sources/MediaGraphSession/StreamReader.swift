@@ -92,8 +92,8 @@ package final class StreamReader: Sendable {
         var isToNegotiate = false
         var demand = Resolution.native
         var stream = StreamReference()
-        var latency = ClockTime.zero
-        var graphLatency = ClockTime.zero
+        var latency = Duration.zero
+        var graphLatencyNanoseconds: UInt64 = 0
         var memoryNotice = MemoryNotice.none
         var isRefusedDownstream = false
         var stallWatch = StallWatch()
@@ -109,8 +109,10 @@ package final class StreamReader: Sendable {
 
         /// Whether there is no room for a frame with this timestamp.
         mutating func isFull(for timestamp: ClockTime?, bound: Int) -> Bool {
-            guard queue.isFull(for: timestamp, bound: bound, latency: graphLatency) else { return false }
-            if memoryNotice == .none, graphLatency > .zero, queue.frameCount > bound, queue.isMemoryFull {
+            guard queue.isFull(for: timestamp, bound: bound, latencyNanoseconds: graphLatencyNanoseconds) else {
+                return false
+            }
+            if memoryNotice == .none, graphLatencyNanoseconds > 0, queue.frameCount > bound, queue.isMemoryFull {
                 memoryNotice = .due
             }
             return true
@@ -297,10 +299,10 @@ package final class StreamReader: Sendable {
     func downstreamRefused() { monitor.withLock { $0.isRefusedDownstream = true } }
 
     /// The stream's latency as the reader's graph knows it: how much later than its timestamp a frame may arrive.
-    var latency: ClockTime { monitor.withLock { $0.latency } }
+    var latency: Duration { monitor.withLock { $0.latency } }
 
     /// Sets the stream's latency. Returns whether it has changed.
-    func setLatency(_ latency: ClockTime) -> Bool {
+    func setLatency(_ latency: Duration) -> Bool {
         monitor.withLock { state in
             defer { state.latency = latency }
             return state.latency != latency
@@ -309,7 +311,9 @@ package final class StreamReader: Sendable {
 
     /// Sets the latency of the reader's graph, for which sinks hold frames back. The queue needs room for the frames
     /// that arrive in this time.
-    func setGraphLatency(_ latency: ClockTime) { monitor.withLock { $0.graphLatency = latency } }
+    func setGraphLatency(_ latency: Duration) {
+        monitor.withLock { $0.graphLatencyNanoseconds = latency.nanoseconds }
+    }
 
     /// Counts the latency changes of all readers of a graph, which may have several sessions.
     static let latencyChanges = GraphCounter("readers-latency")
@@ -333,7 +337,7 @@ package final class StreamReader: Sendable {
     /// Prepares for a new run of the reader's graph.
     func restart() {
         monitor.withLock { state in
-            (state.isEnding, state.graphLatency, state.memoryNotice) = (false, .zero, .none)
+            (state.isEnding, state.graphLatencyNanoseconds, state.memoryNotice) = (false, 0, .none)
             state.isRefusedDownstream = false
             state.stallWatch.restart()
         }
@@ -345,9 +349,9 @@ package final class StreamReader: Sendable {
         statistics.countDrop()
     }
 
-    /// Waits for the next step, at most `timeout` microseconds; with `nil`, as long as it takes.
-    package func next(timeout: Int64? = nil) -> Step {
-        let step = monitor.wait(timeout: timeout) { state -> Step? in
+    /// Waits for the next step, at most for the timeout; with `nil`, as long as it takes.
+    package func next(timeoutNanoseconds: UInt64? = nil) -> Step {
+        let step = monitor.wait(timeoutNanoseconds: timeoutNanoseconds) { state -> Step? in
             guard !state.isFlushing else { return .flush }
             // First, because it refers to the format before a negotiation that may be due.
             guard !state.takeRefusal() else { return .refusedDownstream }

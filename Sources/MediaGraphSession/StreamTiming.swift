@@ -7,12 +7,12 @@ package struct StreamTiming: Sendable {
     var clock: Clock
     var baseTime: ClockTime
     /// How much later than its timestamps a buffer may reach the session.
-    package var latency: ClockTime
+    package var latency: Duration
 
     /// Returns a segment in which the same timestamps mean the same moments in another graph, while `offset` doesn't
     /// change.
     package func segment(in clock: Clock, baseTime base: ClockTime) -> Segment {
-        segment.shifted(by: offset(to: clock, baseTime: base))
+        segment.shifted(byNanoseconds: offset(to: clock, baseTime: base))
     }
 
     /// Returns how many nanoseconds the running time of another graph is ahead of the publisher's.
@@ -29,7 +29,7 @@ package struct StreamTiming: Sendable {
 
 extension StreamTiming {
     /// The timing of timestamps that are times of the machine's monotonic clock.
-    package static func machine(latency: ClockTime) -> StreamTiming {
+    package static func machine(latency: Duration) -> StreamTiming {
         StreamTiming(segment: Segment(), clock: .system, baseTime: .zero, latency: latency)
     }
 }

@@ -58,11 +58,11 @@ public final class Harness {
     /// Pushes a list of buffers with copies of these bytes. Each buffer lasts `duration` and begins where the previous
     /// ends.
     @discardableResult
-    public func push(list: [[UInt8]], lasting duration: ClockTime) -> FlowReturn {
+    public func push(list: [[UInt8]], lasting duration: Duration) -> FlowReturn {
         let buffers = gst_buffer_list_new_sized(guint(list.count))!
         for (index, bytes) in list.enumerated() {
             let buffer = Buffer(bytes)
-            buffer.access.presentationTimestamp = ClockTime(nanoseconds: UInt64(index) * duration.nanoseconds)
+            buffer.access.presentationTimestamp = .zero + duration * index
             buffer.access.duration = duration
             gst_buffer_list_insert(buffers, -1, buffer.take())
         }
@@ -71,8 +71,8 @@ public final class Harness {
 
     /// Waits for the next buffer that the element pushes and returns it; `nil` if there is none within five seconds.
     public func pull() -> Buffer? {
-        let deadline = monotonicNanoseconds() + 5_000_000_000
-        while monotonicNanoseconds() < deadline {
+        let deadline = ContinuousClock.now + .seconds(5)
+        while ContinuousClock.now < deadline {
             if let buffer = gst_harness_try_pull(raw) { return Buffer(taking: buffer) }
             g_usleep(500)
         }
@@ -91,7 +91,7 @@ public final class Harness {
         /// FLUSH_STOP, which resets the running time.
         case flushStop
         /// GAP, with its timestamp and duration.
-        case gap(ClockTime, ClockTime)
+        case gap(ClockTime, Duration)
         /// CAPS.
         case caps(String)
         /// SEGMENT in time format, from zero on.
@@ -148,7 +148,7 @@ public final class Harness {
     }
 
     /// Sets the minimum latency with which the test's source pad answers LATENCY queries.
-    public func setUpstreamLatency(_ latency: ClockTime) {
+    public func setUpstreamLatency(_ latency: Duration) {
         gst_harness_set_upstream_latency(raw, GstClockTime(latency.nanoseconds))
     }
 
@@ -177,16 +177,13 @@ public final class Harness {
     public var bufferCount: Int { Int(gst_harness_buffers_in_queue(raw)) }
 
     /// The element's answer to a LATENCY query; `nil` if the query fails. A `maximum` of `nil` means no limit.
-    public var latency: (isLive: Bool, minimum: ClockTime, maximum: ClockTime?)? {
+    public var latency: (isLive: Bool, minimum: Duration, maximum: Duration?)? {
         let query = gst_query_new_latency()
         defer { gst_query_unref(query) }
         guard gst_pad_peer_query(raw.pointee.sinkpad, query) != 0 else { return nil }
         var (live, minimum, maximum): (gboolean, GstClockTime, GstClockTime) = (0, 0, 0)
         gst_query_parse_latency(query, &live, &minimum, &maximum)
-        return (
-            live != 0, ClockTime(nanoseconds: UInt64(minimum)),
-            maximum == .max ? nil : ClockTime(nanoseconds: UInt64(maximum))
-        )
+        return (live != 0, .nanoseconds(UInt64(minimum)), Duration(raw: maximum))
     }
 
     /// Removes and returns the names of the types of all events that the element has pushed downstream, oldest first.

@@ -47,9 +47,9 @@ public final class TestClock: Sendable {
         gst_test_clock_set_time(clock.testClock, GstClockTime(time.nanoseconds))
     }
 
-    /// Moves the clock forward by a duration. Releases all threads that wait for the new time or an earlier one.
-    public func advance(by duration: ClockTime) {
-        advance(to: ClockTime(nanoseconds: time.nanoseconds + duration.nanoseconds))
+    /// Moves the clock forward by a duration, which mustn't be negative. Releases all threads that wait for the new time or an earlier one.
+    public func advance(by duration: Duration) {
+        advance(to: time + duration)
     }
 
     /// Waits until at least `count` threads wait for times in the future, for example sources for their next frames.

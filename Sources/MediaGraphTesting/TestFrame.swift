@@ -1,3 +1,4 @@
+import Foundation
 import GStreamer
 import MediaGraph
 
@@ -15,8 +16,8 @@ public struct TestFrame: Sendable, Hashable {
     public var rotation = Rotation.none
     /// The timestamp in running time; `nil` if there is none.
     public var timestamp: ClockTime?
-    /// The time of capture in nanoseconds since 1970; `nil` if there is none.
-    public var captureTime: UInt64?
+    /// The wall-clock time of capture; `nil` if there is none.
+    public var captureTime: Date?
 
     /// Creates a frame of these bytes. Traps if their number doesn't fit the size and format.
     public init(_ format: FrameFormat, width: Int, height: Int, bytes: [UInt8]) {

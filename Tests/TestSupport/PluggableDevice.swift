@@ -79,7 +79,7 @@ class PluggableSource: PushSource, ConfigurableElement, @unchecked Sendable {
     private let isInterrupted = Atomic<Bool>(false)
     private var next = ClockTime.zero
 
-    class var step: ClockTime { .zero }
+    class var step: Duration { .zero }
     class var caps: String { "" }
     class var payload: (size: Int, value: UInt8) { (0, 0) }
 
@@ -136,7 +136,7 @@ class PluggableSource: PushSource, ConfigurableElement, @unchecked Sendable {
 
     override func unlockStop() { isInterrupted.store(false, ordering: .relaxed) }
 
-    override var latency: (isLive: Bool, minimum: ClockTime, maximum: ClockTime?) { (true, Self.step, nil) }
+    override var latency: (isLive: Bool, minimum: Duration, maximum: Duration?) { (true, Self.step, nil) }
 
     override func create(_ buffer: inout Buffer?) -> FlowReturn {
         if next == .zero {
@@ -144,7 +144,7 @@ class PluggableSource: PushSource, ConfigurableElement, @unchecked Sendable {
             next = element.currentRunningTime ?? .zero
         }
         while true {
-            let end = ClockTime(nanoseconds: next.nanoseconds + Self.step.nanoseconds)
+            let end = next + Self.step
             alarm.wait(for: end, of: element) { isInterrupted.load(ordering: .relaxed) }
             if isInterrupted.load(ordering: .relaxed) { return .flushing }
             let begin = next
@@ -169,14 +169,14 @@ class PluggableSource: PushSource, ConfigurableElement, @unchecked Sendable {
 }
 
 final class PluggableCamera: PluggableSource, @unchecked Sendable {
-    override class var step: ClockTime { .frame(1, at: Fraction(30, 1)) }
+    override class var step: Duration { .frames(1, at: Fraction(30, 1)) }
     override class var caps: String { "video/x-raw, format=I420, width=64, height=48, framerate=30/1" }
     override class var payload: (size: Int, value: UInt8) { (64 * 48 * 3 / 2, 200) }
     override class var declaration: ElementDeclaration { declare("testcamera", "MediaGraphTestCamera", caps: caps) }
 }
 
 final class PluggableMicrophone: PluggableSource, @unchecked Sendable {
-    override class var step: ClockTime { .milliseconds(10) }
+    override class var step: Duration { .milliseconds(10) }
     override class var caps: String { "audio/x-raw, format=S16LE, layout=interleaved, rate=48000, channels=1" }
     override class var payload: (size: Int, value: UInt8) { (960, 7) }
     override class var declaration: ElementDeclaration {

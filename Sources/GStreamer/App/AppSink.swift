@@ -76,7 +76,7 @@ package final class AppSink: Element, @unchecked Sendable {
 
     /// Waits for the next sample; `nil` if none arrives in time, or if the stream has ended. For an appsink without a
     /// delegate, on a thread that may block.
-    package func pull(timeout: ClockTime) -> Sample? {
+    package func pull(timeout: Duration) -> Sample? {
         gst_app_sink_try_pull_sample(sink, GstClockTime(timeout.nanoseconds)).map { Sample(taking: $0) }
     }
 
@@ -102,7 +102,7 @@ package final class AppSink: Element, @unchecked Sendable {
     package func setCaps(_ caps: Caps) { gst_app_sink_set_caps(sink, caps.raw) }
 
     /// Sets how long rendering a buffer may take. The sink adds this time to the latency of a live pipeline.
-    package func setProcessingDeadline(_ time: ClockTime) {
+    package func setProcessingDeadline(_ time: Duration) {
         gst_base_sink_set_processing_deadline(
             raw.assumingMemoryBound(to: GstBaseSink.self), GstClockTime(time.nanoseconds))
     }
@@ -132,7 +132,7 @@ public enum StreamEvent: Sendable {
     /// The segment to which the timestamps that follow belong.
     case segment
     /// A stretch of time without data; the duration is `nil` if unknown.
-    case gap(timestamp: ClockTime?, duration: ClockTime?)
+    case gap(timestamp: ClockTime?, duration: Duration?)
     /// A tag that gives the orientation of the pictures.
     case orientation(OrientationTag)
     /// A custom event's structure.
@@ -153,7 +153,7 @@ public enum StreamEvent: Sendable {
             var timestamp: GstClockTime = 0
             var duration: GstClockTime = 0
             gst_event_parse_gap(event, &timestamp, &duration)
-            self = .gap(timestamp: ClockTime(raw: timestamp), duration: ClockTime(raw: duration))
+            self = .gap(timestamp: ClockTime(raw: timestamp), duration: Duration(raw: duration))
         case GST_EVENT_CUSTOM_DOWNSTREAM, GST_EVENT_CUSTOM_DOWNSTREAM_STICKY:
             guard let structure = gst_event_get_structure(event) else { return nil }
             self = .custom(Structure(copying: structure))

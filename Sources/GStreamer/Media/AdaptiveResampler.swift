@@ -34,7 +34,7 @@ package final class AdaptiveResampler {
     }
 
     /// The delay of the output behind the input.
-    package var delay: ClockTime { info.duration(ofFrames: resampling.delay) }
+    package var delay: Duration { info.duration(ofFrames: resampling.delay) }
 
     /// The output frames that the filter still holds back.
     package var held: Int { max(0, Int(expected.rounded()) - returned) }

@@ -35,7 +35,7 @@ package final class AudioConverter {
     }
 
     /// The delay of the output behind the input.
-    package var delay: ClockTime { input.duration(ofFrames: stages[0].delay) }
+    package var delay: Duration { input.duration(ofFrames: stages[0].delay) }
 
     /// The output frames that the filter still holds back. Rounded up: the last frame begins before the end of the
     /// input.

@@ -48,14 +48,19 @@ public struct AudioInfo: @unchecked Sendable, Equatable {
     }
 
     /// Returns the duration of `count` samples per channel, rounded to the nearest nanosecond.
-    public func duration(ofFrames count: Int) -> ClockTime {
-        ClockTime(
-            nanoseconds: UInt64(gst_util_uint64_scale_round(guint64(count), 1_000_000_000, guint64(max(rate, 1)))))
+    public func duration(ofFrames count: Int) -> Duration { .nanoseconds(durationNanoseconds(ofFrames: count)) }
+
+    /// Returns the number of samples per channel whose duration is nearest to `duration`; 0 if `duration` is negative.
+    public func frames(in duration: Duration) -> Int { frames(inNanoseconds: duration.nanoseconds) }
+
+    /// Returns the duration of `count` samples per channel, rounded to the nearest nanosecond.
+    package func durationNanoseconds(ofFrames count: Int) -> UInt64 {
+        UInt64(gst_util_uint64_scale_round(guint64(count), 1_000_000_000, guint64(max(rate, 1))))
     }
 
-    /// Returns the number of samples per channel whose duration is nearest to `duration`.
-    public func frames(in duration: ClockTime) -> Int {
-        Int(gst_util_uint64_scale_round(guint64(duration.nanoseconds), guint64(rate), 1_000_000_000))
+    /// Returns the number of samples per channel whose duration is nearest to `nanoseconds`.
+    package func frames(inNanoseconds nanoseconds: UInt64) -> Int {
+        Int(gst_util_uint64_scale_round(guint64(nanoseconds), guint64(rate), 1_000_000_000))
     }
 
     /// The caps that describe this format.

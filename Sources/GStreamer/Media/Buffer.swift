@@ -1,4 +1,5 @@
 import CGStreamer
+import Foundation
 
 /// A reference to a media buffer (`GstBuffer`), released at the end of its scope. The value itself allocates nothing.
 ///
@@ -79,9 +80,15 @@ public struct BufferAccess {
     }
 
     /// The duration; `nil` if it is unknown. Write it only if the buffer is writable.
-    public var duration: ClockTime? {
-        @inlinable get { ClockTime(raw: raw.pointee.duration) }
-        @inlinable nonmutating set { raw.pointee.duration = newValue.raw }
+    public var duration: Duration? {
+        get { Duration(raw: raw.pointee.duration) }
+        nonmutating set { raw.pointee.duration = newValue.raw }
+    }
+
+    /// The duration in nanoseconds; `nil` if it is unknown. Write it only if the buffer is writable.
+    package var durationNanoseconds: UInt64? {
+        @inlinable get { raw.pointee.duration == .max ? nil : UInt64(raw.pointee.duration) }
+        @inlinable nonmutating set { raw.pointee.duration = GstClockTime(newValue ?? .max) }
     }
 
     /// Whether the buffer doesn't continue the one before (`GST_BUFFER_FLAG_DISCONT`).
@@ -178,15 +185,22 @@ public struct BufferAccess {
         return gst_buffer_iterate_meta(raw, &position) != nil
     }
 
-    /// The wall-clock time of capture in nanoseconds since 1970 (`GstReferenceTimestampMeta` with the caps
-    /// `timestamp/x-unix`); `nil` if the buffer has none.
-    public var captureTime: UInt64? {
+    /// The wall-clock time of capture (`GstReferenceTimestampMeta` with the caps `timestamp/x-unix`); `nil` if the
+    /// buffer has none. The property computes the date from the buffer's nanoseconds each time that it is read.
+    public var captureTime: Date? { captureUnixNanoseconds.map(Date.init(unixNanoseconds:)) }
+
+    /// Adds the wall-clock time of capture. The buffer must be writable.
+    public func setCaptureTime(_ time: Date) { setCaptureTime(unixNanoseconds: time.unixNanoseconds) }
+
+    /// The wall-clock time of capture in nanoseconds since 1970 (UTC); `nil` if the buffer has none.
+    @usableFromInline
+    package var captureUnixNanoseconds: UInt64? {
         guard let meta = gst_buffer_get_reference_timestamp_meta(raw, ReferenceClock.unix.caps) else { return nil }
         return UInt64(meta.pointee.timestamp)
     }
 
-    /// Adds the wall-clock time of capture, in nanoseconds since 1970. The buffer must be writable.
-    public func setCaptureTime(_ unixNanoseconds: UInt64) {
+    /// Adds the wall-clock time of capture, in nanoseconds since 1970 (UTC). The buffer must be writable.
+    package func setCaptureTime(unixNanoseconds: UInt64) {
         gst_buffer_add_reference_timestamp_meta(raw, ReferenceClock.unix.caps, GstClockTime(unixNanoseconds), .max)
     }
 }

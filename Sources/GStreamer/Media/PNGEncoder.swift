@@ -58,7 +58,7 @@ package enum PNGEncoder {
         return try encode(buffer, picture)
     }
 
-    private static let timeout = GstClockTime(30_000_000_000)
+    private static let timeout = Duration.seconds(30)
     private static let pngCaps = Caps("image/png")!.constant
 
     private static func encode(_ buffer: consuming Buffer, _ info: VideoInfo) throws(PNGError) -> [UInt8] {
@@ -66,7 +66,8 @@ package enum PNGEncoder {
         let caps = info.caps
         let sample = Sample(taking: withExtendedLifetime(caps) { gst_sample_new(buffer.raw, caps.raw, nil, nil) })
         var error: UnsafeMutablePointer<GError>?
-        guard let raw = gst_video_convert_sample(sample.raw, pngCaps.raw, timeout, &error) else {
+        guard let raw = gst_video_convert_sample(sample.raw, pngCaps.raw, GstClockTime(timeout.nanoseconds), &error)
+        else {
             throw .failed(error.map { GLibError(taking: $0).message } ?? "GStreamer gave no reason")
         }
         let encoded = Sample(taking: raw)

@@ -120,7 +120,7 @@ package final class Picture {
 extension AppSink {
     /// Waits for the first buffer, which an element in PAUSED receives. Returns `nil` if the stream ends before, or no
     /// buffer arrives within `timeout`.
-    package func preroll(timeout: ClockTime) -> Sample? {
+    package func preroll(timeout: Duration) -> Sample? {
         gst_app_sink_try_pull_preroll(raw.assumingMemoryBound(to: GstAppSink.self), GstClockTime(timeout.nanoseconds))
             .map { Sample(taking: $0) }
     }

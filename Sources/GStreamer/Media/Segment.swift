@@ -46,7 +46,7 @@ public struct Segment: Equatable, @unchecked Sendable {
     /// Timestamps whose running time would be negative are then before the segment's start, so that elements clip them.
     /// `gst_segment_offset_running_time` leaves them inside the segment without a running time, on which compositor
     /// 1.22 aborts.
-    package func shifted(by nanoseconds: Int64) -> Segment {
+    package func shifted(byNanoseconds nanoseconds: Int64) -> Segment {
         var shifted = self
         if nanoseconds >= 0 || shifted.raw.base >= nanoseconds.magnitude {
             shifted.raw.base = GstClockTime(Int64(shifted.raw.base) + nanoseconds)
@@ -107,7 +107,7 @@ extension Segment {
     /// isn't in time format.
     package func contains(_ buffer: BufferAccess) -> Bool {
         guard raw.format == GST_FORMAT_TIME, let begin = buffer.presentationTimestamp?.nanoseconds else { return true }
-        let end = begin + (buffer.duration?.nanoseconds ?? 0)
+        let end = begin + (buffer.durationNanoseconds ?? 0)
         return begin >= raw.start && (raw.stop == .max || end <= raw.stop)
     }
 }

@@ -34,7 +34,7 @@ extension Pad {
     }
 
     /// Starts a live stream without data on an unlinked sink pad of an aggregator, with a gap at `time`.
-    package func startSilentStream(_ id: String, _ caps: Caps, at time: ClockTime, duration: ClockTime) {
+    package func startSilentStream(_ id: String, _ caps: Caps, at time: ClockTime, duration: Duration) {
         // GstAggregator asks only a pad's peer whether the stream is live, so the pad needs one.
         let source = gst_pad_new("silence", GST_PAD_SRC)!
         gst_object_ref_sink(source)

@@ -159,7 +159,7 @@ public class Element: ObjectReference, @unchecked Sendable {
 
     /// Waits until a pending state change is complete, and returns its result and the state. A `timeout` of `nil` waits
     /// without a limit; if the time is over, the result is ``StateChangeResult/async``.
-    public func waitForState(timeout: ClockTime?) -> (result: StateChangeResult, state: State) {
+    public func waitForState(timeout: Duration?) -> (result: StateChangeResult, state: State) {
         var state = GST_STATE_NULL
         let result = gst_element_get_state(element, &state, nil, timeout.raw)
         return (StateChangeResult(result), State(state) ?? .null)
@@ -197,22 +197,22 @@ public class Element: ObjectReference, @unchecked Sendable {
     }
 
     /// The duration of the stream; `nil` if unknown.
-    public var duration: ClockTime? {
+    public var duration: Duration? {
         var duration: gint64 = 0
         guard gst_element_query_duration(element, GST_FORMAT_TIME, &duration) != 0, duration >= 0 else { return nil }
-        return ClockTime(nanoseconds: UInt64(duration))
+        return .nanoseconds(duration)
     }
 
     /// The latency that the elements report: whether the graph is live, and its minimum latency. `nil` if the query
     /// fails.
-    public var latency: (live: Bool, minimum: ClockTime)? {
+    public var latency: (live: Bool, minimum: Duration)? {
         let query = gst_query_new_latency()
         defer { gst_query_unref(query) }
         guard gst_element_query(element, query) != 0 else { return nil }
         var live: gboolean = 0
         var minimum: GstClockTime = 0
         gst_query_parse_latency(query, &live, &minimum, nil)
-        return (live != 0, ClockTime(nanoseconds: UInt64(minimum)))
+        return (live != 0, .nanoseconds(UInt64(minimum)))
     }
 
     /// Posts that this element's latency has changed. The pipeline then queries all latencies again.

@@ -54,13 +54,13 @@ public struct FlowPad {
     public var caps: Caps? { gst_pad_get_current_caps(raw).map(Caps.init(taking:)) }
 
     /// The minimum latency up to this pad, that is, how late after its timestamp a buffer leaves; zero if unknown.
-    public var latency: ClockTime {
+    public var latency: Duration {
         let query = gst_query_new_latency()
         defer { gst_query_unref(query) }
         guard gst_pad_query(raw, query) != 0 else { return .zero }
         var minimum: GstClockTime = 0
         gst_query_parse_latency(query, nil, &minimum, nil)
-        return ClockTime(raw: minimum) ?? .zero
+        return Duration(raw: minimum) ?? .zero
     }
 }
 

@@ -23,7 +23,7 @@ package final class MediaRange: Sendable {
         /// stream would lose the others.
         case programStream
         /// The stream ends before the range begins.
-        case isPastEnd(duration: ClockTime)
+        case isPastEnd(duration: Duration)
     }
 
     private enum Seek: Sendable {
@@ -126,7 +126,7 @@ package final class MediaRange: Sendable {
     private func seek(_ element: Element, by pad: Pad) {
         guard state.withLock({ !$0.isOver }) else { return }
         if element.factoryName == "mpegpsdemux" { return refused(element, .programStream) }
-        if let duration = element.duration, duration > .zero, duration <= start {
+        if let duration = element.duration, duration > .zero, ClockTime.zero + duration <= start {
             return refused(element, .isPastEnd(duration: duration))
         }
         // An encoded stream can only begin at a key frame. All streams of the element should then begin there.

@@ -35,8 +35,8 @@ public struct Message: Sendable {
         case buffering(percent: Int)
         /// A stream begins.
         case streamStart
-        /// A buffer was late: by how many nanoseconds, and the element's counts of processed and dropped buffers.
-        case qualityOfService(jitter: Int64, processed: UInt64, dropped: UInt64)
+        /// A buffer was late: by how much, and the element's counts of processed and dropped buffers.
+        case qualityOfService(jitter: Duration, processed: UInt64, dropped: UInt64)
         /// A message that the source has defined.
         case element(Structure)
         /// Another kind, with GStreamer's name for it.
@@ -95,7 +95,8 @@ extension Message.Kind {
             var (processed, dropped): (guint64, guint64) = (0, 0)
             gst_message_parse_qos_values(message, &jitter, nil, nil)
             gst_message_parse_qos_stats(message, nil, &processed, &dropped)
-            self = .qualityOfService(jitter: Int64(jitter), processed: UInt64(processed), dropped: UInt64(dropped))
+            self = .qualityOfService(
+                jitter: .nanoseconds(jitter), processed: UInt64(processed), dropped: UInt64(dropped))
         case GST_MESSAGE_ELEMENT:
             self = gst_message_get_structure(message).map { .element(Structure(copying: $0)) } ?? .other("element")
         default: self = .other(String(cString: gst_message_type_get_name(message.pointee.type)))

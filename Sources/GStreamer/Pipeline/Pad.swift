@@ -77,7 +77,7 @@ public final class Pad: ObjectReference, @unchecked Sendable {
     ///
     /// Returns whether the stream is live, how late after their timestamps buffers arrive (`minimum`), and how much
     /// latency upstream can buffer (`maximum`, which is `nil` if there is no limit).
-    public func upstreamLatency() -> (isLive: Bool, minimum: ClockTime, maximum: ClockTime?)? {
+    public func upstreamLatency() -> (isLive: Bool, minimum: Duration, maximum: Duration?)? {
         let query = gst_query_new_latency()
         defer { gst_query_unref(query) }
         guard gst_pad_peer_query(pad, query) != 0 else { return nil }
@@ -85,7 +85,7 @@ public final class Pad: ObjectReference, @unchecked Sendable {
         var minimum: GstClockTime = 0
         var maximum: GstClockTime = 0
         gst_query_parse_latency(query, &isLive, &minimum, &maximum)
-        return (isLive != 0, ClockTime(raw: minimum) ?? .zero, ClockTime(raw: maximum))
+        return (isLive != 0, Duration(raw: minimum) ?? .zero, Duration(raw: maximum))
     }
 
     /// Whether a segment has passed the pad, which happens right before a stream's first data.

@@ -8,7 +8,7 @@ extension Pad {
         /// Downstream asks for a new negotiation.
         case reconfigure
         /// The latency of the pipeline: how late after their timestamps sinks render buffers.
-        case latency(ClockTime)
+        case latency(Duration)
 
         fileprivate init?(_ event: UnsafeMutablePointer<GstEvent>) {
             switch event.pointee.type {
@@ -18,7 +18,7 @@ extension Pad {
             case GST_EVENT_LATENCY:
                 var latency: GstClockTime = 0
                 gst_event_parse_latency(event, &latency)
-                guard let latency = ClockTime(raw: latency) else { return nil }
+                guard let latency = Duration(raw: latency) else { return nil }
                 self = .latency(latency)
             default: return nil
             }

@@ -203,10 +203,10 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
 }
 
 extension InPlaceTransform {
-    /// Posts a QoS message for a buffer that arrived or was processed `jitter` nanoseconds late, with the numbers of
-    /// buffers processed and dropped so far. Streaming thread only.
+    /// Posts a QoS message for a buffer that arrived or was processed late by `jitter`, with the numbers of buffers
+    /// processed and dropped so far. Streaming thread only.
     public func postLateness(
-        of buffer: BufferAccess, by jitter: UInt64, isDropped: Bool, processed: UInt64, dropped: UInt64
+        of buffer: BufferAccess, by jitter: Duration, isDropped: Bool, processed: UInt64, dropped: UInt64
     ) {
         let segment = segment
         let hasTimeFormat = segment.pointee.format == GST_FORMAT_TIME
@@ -217,7 +217,7 @@ extension InPlaceTransform {
             hasTimeFormat ? gst_segment_to_running_time(segment, GST_FORMAT_TIME, timestamp) : none,
             hasTimeFormat ? gst_segment_to_stream_time(segment, GST_FORMAT_TIME, timestamp) : none, timestamp,
             buffer.duration.raw)
-        gst_message_set_qos_values(message, gint64(clamping: jitter), 1, isDropped ? 0 : 1_000_000)
+        gst_message_set_qos_values(message, gint64(clamping: jitter.nanoseconds), 1, isDropped ? 0 : 1_000_000)
         gst_message_set_qos_stats(message, GST_FORMAT_BUFFERS, guint64(processed), guint64(dropped))
         gst_element_post_message(instance.element, message)
     }

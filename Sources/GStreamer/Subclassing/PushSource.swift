@@ -33,7 +33,7 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
             case GST_EVENT_LATENCY:
                 var latency: GstClockTime = 0
                 gst_event_parse_latency(event, &latency)
-                if let latency = ClockTime(raw: latency) { node.latencyDecided(latency) }
+                if let latency = Duration(raw: latency) { node.latencyDecided(latency) }
             case GST_EVENT_CUSTOM_UPSTREAM where gst_video_event_is_force_key_unit(event) != 0:
                 var time: GstClockTime = 0
                 gst_video_event_parse_upstream_force_key_unit(event, &time, nil, nil)
@@ -56,7 +56,7 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
             }
             let latency = node.latency
             gst_query_set_latency(
-                query, latency.isLive ? 1 : 0, latency.minimum.nanoseconds.clock, latency.maximum.raw)
+                query, latency.isLive ? 1 : 0, GstClockTime(latency.minimum.nanoseconds), latency.maximum.raw)
             return 1
         }
         klass.assumingMemoryBound(to: GstElementClass.self).pointee.send_event = { element, event in
@@ -164,7 +164,7 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
 
     /// Called with the pipeline's latency, by which sinks render buffers later than their timestamps (LATENCY event).
     /// May be called from any thread. Does nothing by default.
-    open func latencyDecided(_ latency: ClockTime) {}
+    open func latencyDecided(_ latency: Duration) {}
 
     /// Called when downstream requests a key frame (`GstForceKeyUnit`) from the running time `time` on, or as soon as
     /// possible if `time` is `nil`. May be called from any thread.
@@ -189,7 +189,7 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
 
     /// The answer to LATENCY queries: whether the source is live, and its latency; a maximum of `nil` is unlimited. Any
     /// thread. By default live, without latency.
-    open var latency: (isLive: Bool, minimum: ClockTime, maximum: ClockTime?) { (true, .zero, nil) }
+    open var latency: (isLive: Bool, minimum: Duration, maximum: Duration?) { (true, .zero, nil) }
 
     // MARK: For subclasses to call from `create`
 
@@ -218,9 +218,9 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
     }
 
     /// Sends a GAP event: no buffers come for `duration`, so downstream need not wait for any.
-    public func pushGap(at timestamp: ClockTime, duration: ClockTime?) {
+    public func pushGap(at timestamp: ClockTime, duration: Duration?) {
         gst_pad_push_event(
-            source.pointee.srcpad, gst_event_new_gap(timestamp.nanoseconds.clock, duration.raw))
+            source.pointee.srcpad, gst_event_new_gap(GstClockTime(timestamp.nanoseconds), duration.raw))
     }
 
     /// Sends STREAM_START for a new stream on the pad. The stream's ID is the element's name.
@@ -241,8 +241,4 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
 
     /// The `src` pad.
     public var sourcePad: Pad { Pad(retaining: UnsafeMutableRawPointer(source.pointee.srcpad)) }
-}
-
-extension UInt64 {
-    fileprivate var clock: GstClockTime { GstClockTime(self) }
 }

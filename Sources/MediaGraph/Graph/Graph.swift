@@ -380,7 +380,7 @@ public final class Graph: Sendable {
         case .qualityOfService(let jitter, let processed, let dropped):
             // Decoders post the same message for a picture that they can't decode. Such a picture isn't late: jitter <=
             // 0.
-            if let element = message.source, jitter > 0 { streamWatch.skips(in: element) }
+            if let element = message.source, jitter > .zero { streamWatch.skips(in: element) }
             tell(
                 .qualityOfService(
                     element: message.sourceName, jitter: jitter, processed: processed, dropped: dropped))

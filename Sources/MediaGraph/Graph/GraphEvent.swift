@@ -32,9 +32,9 @@ public enum GraphEvent: Sendable {
     case missingStream(MissingStream)
     /// An element posted a warning.
     case warning(ElementFailure)
-    /// An element reported a buffer that was late, or that it couldn't decode. `jitter` is in nanoseconds; `processed`
-    /// and `dropped` count in the element's own unit.
-    case qualityOfService(element: String, jitter: Int64, processed: UInt64, dropped: UInt64)
+    /// An element reported a buffer that was late, or that it couldn't decode. `jitter` is how late the buffer was;
+    /// `processed` and `dropped` count in the element's own unit.
+    case qualityOfService(element: String, jitter: Duration, processed: UInt64, dropped: UInt64)
     /// An element is buffering and has filled this percentage of its buffer.
     case buffering(percent: Int)
     /// Any other element message.

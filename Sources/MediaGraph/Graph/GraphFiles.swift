@@ -23,7 +23,7 @@ extension Graph {
     /// Writes the data that the `filesink`s have buffered, up to 64 KiB each. For a process that is about to exit
     /// although its graph doesn't stop. Blocks for at most `limit`. The files stay incomplete, because their muxers
     /// aren't involved.
-    package func flushFiles(within limit: DispatchTimeInterval) {
+    package func flushFiles(within limit: Duration) {
         let flushes = DispatchGroup()
         for sink in unfinishedSinks {
             // A sink that isn't PLAYING writes its data on EOS and then blocks, hence the queue.
@@ -31,7 +31,7 @@ extension Graph {
                 _ = sink.staticPad("sink")?.trySendEndOfStream()
             }
         }
-        _ = flushes.wait(timeout: .now() + limit)
+        _ = flushes.wait(timeout: .now() + .nanoseconds(Int(clamping: limit.nanoseconds)))
     }
 
     /// Whether a `filesink` has received no data, so that its file doesn't exist or is from an earlier run.

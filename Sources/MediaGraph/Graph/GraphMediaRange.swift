@@ -30,7 +30,7 @@ final class GraphMediaRange: Sendable {
     private let state = Mutex(State())
 
     /// A time in seconds, rounded to milliseconds, such as `2.996`.
-    private static func text(_ time: ClockTime) -> String { "\((time.seconds * 1000).rounded() / 1000)" }
+    private static func text(_ seconds: Double) -> String { "\((seconds * 1000).rounded() / 1000)" }
 
     func set(from start: ClockTime?, to end: ClockTime?) {
         state.withLock { ($0.start, $0.end) = (start, end) }
@@ -51,7 +51,7 @@ final class GraphMediaRange: Sendable {
                 case .programStream:
                     "no part of an MPEG program stream can be played here (--from, --to): replace mpegpsdemux with decodebin, or remux the file first, for example to Matroska"
                 case .isPastEnd(let duration):
-                    "can't start at \(Self.text(start ?? .zero)) s (--from): the input is only \(Self.text(duration)) s long"
+                    "can't start at \(Self.text((start ?? .zero).seconds)) s (--from): the input is only \(Self.text(duration.seconds)) s long"
                 }
             element.postError(.settings, "\(element.name): \(reason)")
         }

@@ -48,14 +48,14 @@ public struct NodeCounts: Sendable, Hashable {
     /// Frames for which the handler took longer than `max-time`.
     public var late: UInt64 = 0
     /// Total time spent in the handler.
-    public var handlerTime: ClockTime = .zero
-    /// How long after its running time the last frame was delivered, in nanoseconds.
-    public var lateness: Int64 = 0
+    public var handlerTime: Duration = .zero
+    /// How long after its running time the last frame was delivered; negative if it was delivered early.
+    public var lateness: Duration = .zero
     /// Silence that a microphone node sent because its source's audio was missing, or late by the source's clock
     /// (`drift=skew`).
-    public var silence: ClockTime = .zero
+    public var silence: Duration = .zero
     /// Audio that a microphone node left out because its source's clock ran ahead (`drift=skew`).
-    public var skipped: ClockTime = .zero
+    public var skipped: Duration = .zero
 
     /// Samples per channel that arrived too late for a speaker's live mix. They are missing from the mix, but are
     /// delivered in the user's one-way stream.
@@ -80,10 +80,11 @@ public struct NodeCounts: Sendable, Hashable {
         refused = stats["refused"] ?? 0
         failed = stats["failed"] ?? 0
         late = stats["late"] ?? 0
-        handlerTime = ClockTime(nanoseconds: stats["handler-time"] ?? 0)
-        lateness = stats["lateness"] ?? 0
-        silence = ClockTime(nanoseconds: stats["silence"] ?? 0)
-        skipped = ClockTime(nanoseconds: stats["skipped"] ?? 0)
+        func time(_ field: String) -> Duration { .nanoseconds(stats[field] ?? UInt64(0)) }
+        handlerTime = time("handler-time")
+        lateness = .nanoseconds(stats["lateness"] ?? Int64(0))
+        silence = time("silence")
+        skipped = time("skipped")
         lateSamples = stats["late-samples"] ?? 0
     }
 }

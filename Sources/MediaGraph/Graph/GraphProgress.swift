@@ -31,9 +31,9 @@ extension Graph {
     /// The graph's position in stream time; `nil` if no element knows it.
     public var position: ClockTime? { pipeline.position }
     /// The duration of the graph's stream; `nil` if no element knows it, as in live streams.
-    public var duration: ClockTime? { pipeline.duration }
+    public var duration: Duration? { pipeline.duration }
     /// The total latency of the graph's live elements; `nil` if the graph isn't live.
-    public var latency: ClockTime? { pipeline.latency.flatMap { $0.live ? $0.minimum : nil } }
+    public var latency: Duration? { pipeline.latency.flatMap { $0.live ? $0.minimum : nil } }
 }
 
 extension Graph {

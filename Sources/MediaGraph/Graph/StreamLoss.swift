@@ -8,7 +8,7 @@ public enum StreamLoss: Sendable, Hashable, CustomStringConvertible {
     case silence(source: String)
     /// An input ended before the duration that it declares, for example because the file was cut off. `place` is the
     /// input's path or URI, if it has one.
-    case truncatedInput(_ place: String?, end: ClockTime, duration: ClockTime)
+    case truncatedInput(_ place: String?, end: ClockTime, duration: Duration)
     /// An encoder or muxer dropped the stream's orientation tag (`image-orientation`) and wrote the pictures without
     /// turning them, so players won't show them upright.
     case lostOrientation(writer: String, VideoOrientation)
@@ -26,7 +26,7 @@ public enum StreamLoss: Sendable, Hashable, CustomStringConvertible {
         case .silence(let source):
             "\(source) was silent throughout; is it the right device, and not muted? `mediagraph devices` lists them"
         case .truncatedInput(let place, let end, let duration):
-            "\(place ?? "the input") ends at \(Self.text(end)) s, but declares a duration of \(Self.text(duration)) s; "
+            "\(place ?? "the input") ends at \(Self.text(end.seconds)) s, but declares a duration of \(Self.text(duration.seconds)) s; "
                 + "it may be truncated"
         case .lostOrientation(let writer, let orientation):
             "\(writer) dropped the pictures' orientation (\(orientation.tag)), so players won't show them upright; "
@@ -39,8 +39,8 @@ public enum StreamLoss: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    private static func text(_ time: ClockTime) -> String {
-        let hundredths = Int((time.seconds * 100).rounded())
+    private static func text(_ seconds: Double) -> String {
+        let hundredths = Int((seconds * 100).rounded())
         let decimals = String(100 + hundredths % 100).dropFirst()
         return "\(hundredths / 100).\(decimals)"
     }

@@ -153,7 +153,7 @@ extension StreamWatch {
             guard let demuxer = demuxers[element], element.staticPad("sink").map(demuxer.input.hasReachedEnd) == true,
                 demuxer.streams.values.allSatisfy(\.isTimed),
                 let end = demuxer.streams.values.compactMap(\.end).max(), let duration = element.duration,
-                !element.hasLimitedInput, duration > end,
+                !element.hasLimitedInput, ClockTime.zero + duration > end,
                 duration.seconds - end.seconds > max(0.25, 0.02 * duration.seconds)
             else { return nil }
             return .truncatedInput(element.inputPlaces.first, end: end, duration: duration)

@@ -22,7 +22,7 @@ struct Checkup: Encodable {
         }
         let checkups = zip(areas, calls).map { area, call in
             // Each check in an area has its own, shorter limit.
-            call.answer(within: 60_000) ?? Checkup(title: area.0, findings: [ElementFinding.endless])
+            call.answer(within: .seconds(60)) ?? Checkup(title: area.0, findings: [ElementFinding.endless])
         }
         return checkups + [rooms, pictures]
     }

@@ -42,7 +42,7 @@ enum DeviceFamily {
     /// Opens the element and returns what is wrong; `nil` if nothing. Blocks for at most five seconds.
     func finding(_ opened: OpenedElement) -> Finding? {
         if !Self.hanging.withLock({ $0.contains(self) }) {
-            if let answer = DeviceCall({ ask(opened) }).answer(within: 5000) { return answer }
+            if let answer = DeviceCall({ ask(opened) }).answer(within: .seconds(5)) { return answer }
             Self.hanging.withLock { _ = $0.insert(self) }
         }
         let (culprit, mend) = hang

@@ -15,7 +15,7 @@ enum TimeLimit {
         }
         DispatchQueue.global().asyncAfter(deadline: .now() + 3, execute: warning)
         defer { warning.cancel() }
-        guard let result = DeviceCall({ Result(catching: body) }).answer(within: 10_000) else {
+        guard let result = DeviceCall({ Result(catching: body) }).answer(within: .seconds(10)) else {
             throw MediaGraphError.timeOut(
                 .init(
                     "the elements",

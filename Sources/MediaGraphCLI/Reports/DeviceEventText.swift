@@ -16,7 +16,7 @@ enum DeviceEventText {
         case .deviceBack(let node, let device, let lostAt, let backAt):
             TextWidth.printable(
                 "\(node): \(device) is back at \(text(backAt)), "
-                    + String(format: "after a gap of %.2f s", backAt.seconds - lostAt.seconds))
+                    + String(format: "after a gap of %.2f s", (backAt - lostAt).seconds))
         default: nil
         }
     }

@@ -2,7 +2,7 @@ import MediaGraph
 
 /// Reports for programs (`--json`): one JSON line per event on standard output. `mediagraph help run` documents them.
 struct JSONReporter: RunReporter {
-    let interval = 1.0
+    let interval = Duration.seconds(1)
     let reportsRepeatedWarnings = true
     private(set) var hasReader = true
 

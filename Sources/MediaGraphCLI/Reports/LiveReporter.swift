@@ -4,7 +4,7 @@ import MediaGraph
 /// Reports for a terminal: a table on standard error that is redrawn in place.
 struct LiveReporter: RunReporter {
     private let showsMessages: Bool
-    let interval = 0.2
+    let interval = Duration.milliseconds(200)
     private let stream = FileHandle.standardError
     private let style = Style(for: .standardError)
     private let report = DiagnosticReport()

@@ -61,7 +61,7 @@ struct ProgressMeter: Sendable {
             let (now, before) = (element.counts, begin.counts[element.name] ?? NodeCounts.none)
             let frames = now.frames >= before.frames ? now.frames - before.frames : now.frames
             let handling =
-                now.handlerTime >= before.handlerTime ? now.handlerTime.seconds - before.handlerTime.seconds : 0
+                now.handlerTime >= before.handlerTime ? (now.handlerTime - before.handlerTime).seconds : 0
             return ProgressSample.Row(
                 name: element.name, element: element.factory, unit: element.unit.rawValue, frames: now.frames,
                 framesPerSecond: elapsed > 0 ? (Double(frames) / elapsed).rounded(toPlaces: 1) : 0,
@@ -79,13 +79,13 @@ struct ProgressMeter: Sendable {
     }
 
     /// Converts a time to milliseconds; `nil` for zero.
-    private static func milliseconds(_ time: ClockTime) -> Double? {
+    private static func milliseconds(_ time: Duration) -> Double? {
         time == .zero ? nil : (time.seconds * 1000).rounded(toPlaces: 3)
     }
 
     private static func latency(_ element: ElementProgress) -> Double? {
         // A negative lateness means that data came early, as from a file that is read ahead: there is no latency.
-        element.counts.lateness == 0 ? nil : max(0, Double(element.counts.lateness) / 1_000_000)
+        element.counts.lateness == .zero ? nil : max(0, element.counts.lateness / .milliseconds(1))
     }
 }
 

@@ -3,7 +3,7 @@ import MediaGraph
 /// Reports the progress of a run: in a table on a terminal, in a log, as JSON, or not at all.
 protocol RunReporter: Sendable {
     /// Seconds between two calls of `progress`.
-    var interval: Double { get }
+    var interval: Duration { get }
     /// Called when the graph is about to start.
     mutating func begin(_ title: String, _ rows: [ProgressSample.Row], _ subscriptions: [SessionSubscriptions])
     /// Called when the start takes long, or when a sink receives no data.
@@ -37,7 +37,7 @@ extension RunReporter {
 
 /// Reports only warnings and errors (`--quiet`).
 struct QuietReporter: RunReporter {
-    let interval = 60.0
+    let interval = Duration.seconds(60)
     private let report = DiagnosticReport()
 
     mutating func begin(_ title: String, _ rows: [ProgressSample.Row], _ subscriptions: [SessionSubscriptions]) {}
@@ -57,7 +57,7 @@ struct QuietReporter: RunReporter {
 /// Reports for a log or a pipe: one line per second on standard error.
 struct LineReporter: RunReporter {
     var showsMessages = false
-    let interval = 1.0
+    let interval = Duration.seconds(1)
     private let report = DiagnosticReport()
 
     mutating func begin(_ title: String, _ rows: [ProgressSample.Row], _ subscriptions: [SessionSubscriptions]) {

@@ -244,7 +244,7 @@ struct GraphRun {
         if case .failed(let failure) = error, let cause = failure.cause, cause.code == .noDevice {
             let (name, factory) = (cause.detail.subject, failure.factory ?? "")
             // Don't wait long for a hanging server.
-            let list = await MediaDevices.list(within: 500)
+            let list = await MediaDevices.list(within: .milliseconds(500))
             let known = list.devices.filter { $0.isNamed(by: factory) && $0.path != name }
             report.add(nearestDevice: NearestName.find(name, among: known.map(\.path)))
         }

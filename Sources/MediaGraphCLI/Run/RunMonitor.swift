@@ -35,9 +35,9 @@ final class RunMonitor: Sendable {
     private let queue = DispatchQueue(label: "mediagraph.monitor")
     private let readerIsGone: @Sendable () -> Void
 
-    /// Seconds between two readings of the counters. They are read more often than reported, for the latency
+    /// The time between two readings of the counters. They are read more often than reported, for the latency
     /// percentiles.
-    private static let interval = 0.1
+    private static let interval = Duration.milliseconds(100)
 
     init(_ graph: Graph, reporter: any RunReporter, readerIsGone: @escaping @Sendable () -> Void) {
         self.graph = graph
@@ -70,7 +70,8 @@ final class RunMonitor: Sendable {
     func started() -> any DispatchSourceTimer {
         queue.async { [self] in update { $0.began = .now() } }
         let timer = DispatchSource.makeTimerSource(queue: queue)
-        timer.schedule(deadline: .now() + Self.interval, repeating: Self.interval, leeway: .milliseconds(5))
+        timer.schedule(
+            deadline: .now() + Self.interval.seconds, repeating: Self.interval.seconds, leeway: .milliseconds(5))
         timer.setEventHandler { [self] in tick() }
         timer.resume()
         return timer
@@ -84,7 +85,7 @@ final class RunMonitor: Sendable {
             state.meter.add(progress, at: time)
             state.lastProgress = progress
             // The timer may fire early by its leeway; 30 ms of tolerance keep such a report from being skipped.
-            guard time - state.lastReport >= state.reporter.interval - 0.03 else { return }
+            guard time - state.lastReport >= state.reporter.interval.seconds - 0.03 else { return }
             state.lastReport = time
             var sample = state.meter.sample(at: time)
             if let position, let duration, duration > 0 {
@@ -186,7 +187,7 @@ final class RunMonitor: Sendable {
     // MARK: Leaving the terminal
 
     /// The time that flushing files may take when the process exits without stopping the graph.
-    private static let flushLimit = DispatchTimeInterval.milliseconds(500)
+    private static let flushLimit = Duration.milliseconds(500)
 
     /// Exits the process at once and restores the terminal. Doesn't wait for the lock, which may be held by a write to
     /// a stopped terminal.

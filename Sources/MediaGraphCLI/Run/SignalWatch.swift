@@ -31,8 +31,8 @@ final class SignalWatch {
 final class SignalCount: Sendable {
     private let first = Mutex<DispatchTime?>(nil)
 
-    /// Signals within this many seconds are one request: GNU `timeout` signals the process and then its whole group.
-    static let sameRequest = 0.3
+    /// Signals within this time are one request: GNU `timeout` signals the process and then its whole group.
+    static let sameRequest = Duration.milliseconds(300)
 
     enum Request {
         case first
@@ -48,7 +48,7 @@ final class SignalCount: Sendable {
                 first = now
                 return .first
             }
-            let elapsed = Double(now.uptimeNanoseconds &- before.uptimeNanoseconds) / 1e9
+            let elapsed = Duration.nanoseconds(now.uptimeNanoseconds &- before.uptimeNanoseconds)
             return elapsed < Self.sameRequest ? .repeated : .again
         }
     }

@@ -1,5 +1,6 @@
 import CGStreamer
 import CMediaGraphABI
+import Foundation
 import GStreamer
 
 extension MGVideoFrame {
@@ -44,8 +45,8 @@ extension MGVideoFrame {
     var streamTime: ClockTime? { segment?.streamTime(of: presentationTimestamp) }
     var decodingTimestamp: ClockTime? { ClockTime(raw: GstClockTime(decode_timestamp)) }
     var runningTime: ClockTime? { ClockTime(raw: GstClockTime(running_time)) }
-    var durationTime: ClockTime? { ClockTime(raw: GstClockTime(duration)) }
-    var captureTime: UInt64? { capture_time == 0 ? nil : capture_time }
+    var captureTime: Date? { captureUnixNanoseconds.map(Date.init(unixNanoseconds:)) }
+    var captureUnixNanoseconds: UInt64? { capture_time == 0 ? nil : capture_time }
     var streamID: String? { stream_start.map { StreamStart(retaining: $0).id } }
 }
 

@@ -1,4 +1,5 @@
 import CMediaGraphABI
+import Foundation
 import GStreamer
 
 /// A borrowed block of audio (`memory-mode=stack`): interleaved 16-bit PCM in GStreamer's own buffer. It is valid only
@@ -43,15 +44,15 @@ public struct AudioFrame: ~Copyable, ~Escapable {
     /// The format that the caps describe.
     public var info: AudioInfo { mapped.info }
     /// The playing time of the block.
-    public var duration: ClockTime { mapped.info.duration(ofFrames: frameCount) }
+    public var duration: Duration { mapped.info.duration(ofFrames: frameCount) }
     /// The time at which to play the first sample, as a timestamp in the stream's segment, which need not start at 0.
     public var presentationTimestamp: ClockTime? { source.pointee.presentationTimestamp }
     /// The position in the medium; `nil` if it isn't known, as with mixes and devices.
     public var streamTime: ClockTime? { source.pointee.streamTime }
     /// The presentation timestamp as running time, by which audio and video are synchronized.
     public var runningTime: ClockTime? { source.pointee.runningTime }
-    /// The wall-clock time of capture in Unix nanoseconds; `nil` if the source doesn't provide it.
-    public var captureTime: UInt64? { source.pointee.captureTime }
+    /// The wall-clock time of capture; `nil` if the source doesn't provide it.
+    public var captureTime: Date? { source.pointee.captureTime }
     /// The ID of the stream that the block belongs to. Each remote user's stream has its own ID.
     public var streamID: String? { source.pointee.streamID }
     /// Whether the block is silence that replaces missing sound, rather than silence that was recorded.
@@ -90,8 +91,9 @@ public final class OwnedAudioFrame: Sendable {
     public let runningTime: ClockTime?
     /// The position in the medium; `nil` if it isn't known.
     public let streamTime: ClockTime?
-    /// The wall-clock time of capture in Unix nanoseconds; `nil` if the source doesn't provide it.
-    public let captureTime: UInt64?
+    /// The wall-clock time of capture; `nil` if the source doesn't provide it.
+    public var captureTime: Date? { captureUnixNanoseconds.map(Date.init(unixNanoseconds:)) }
+    private let captureUnixNanoseconds: UInt64?
     /// Whether the block is silence that replaces missing sound.
     public let isGap: Bool
 
@@ -102,7 +104,7 @@ public final class OwnedAudioFrame: Sendable {
     /// The size of all samples in bytes.
     public var byteLength: Int { frameCount * info.bytesPerFrame }
     /// The playing time of the block.
-    public var duration: ClockTime { info.duration(ofFrames: frameCount) }
+    public var duration: Duration { info.duration(ofFrames: frameCount) }
     /// The ID of the stream that the block belongs to.
     public var streamID: String? { stream?.id }
 
@@ -135,7 +137,7 @@ public final class OwnedAudioFrame: Sendable {
         presentationTimestamp = frame.presentationTimestamp
         runningTime = frame.runningTime
         streamTime = frame.streamTime
-        captureTime = frame.captureTime
+        captureUnixNanoseconds = frame.captureUnixNanoseconds
         isGap = frame.is_gap != 0
     }
 

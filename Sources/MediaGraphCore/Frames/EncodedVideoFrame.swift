@@ -1,4 +1,5 @@
 import CMediaGraphABI
+import Foundation
 import GStreamer
 
 /// A borrowed access unit of encoded video (`buffer-type=encoded`). It is valid only during the call that receives it;
@@ -39,11 +40,11 @@ public struct EncodedVideoFrame: ~Copyable, ~Escapable {
     /// say.
     public var decodingTimestamp: ClockTime? { source.pointee.decodingTimestamp }
     /// How long the picture is shown; `nil` if the stream doesn't say.
-    public var duration: ClockTime? { source.pointee.durationTime }
+    public var duration: Duration? { Duration(raw: GstClockTime(source.pointee.duration)) }
     /// The presentation timestamp as running time.
     public var runningTime: ClockTime? { source.pointee.runningTime }
-    /// The wall-clock time of capture in Unix nanoseconds; `nil` if the source doesn't provide it.
-    public var captureTime: UInt64? { source.pointee.captureTime }
+    /// The wall-clock time of capture; `nil` if the source doesn't provide it.
+    public var captureTime: Date? { source.pointee.captureTime }
     /// The clockwise rotation that shows the decoded picture upright, once it is flipped by ``flip``.
     public var rotation: Rotation { Rotation(rawValue: source.pointee.rotation) ?? .none }
     /// The flip to apply to the decoded picture, before its ``rotation``.

@@ -21,6 +21,6 @@ package struct FrameMetas {
     mutating func read(_ buffer: BufferAccess, _ tagged: TaggedOrientation) {
         orientation = tagged.orientation(of: buffer)
         mirror = Flip(of: buffer)
-        captureTime = buffer.captureTime ?? 0
+        captureTime = buffer.captureUnixNanoseconds ?? 0
     }
 }

@@ -1,4 +1,5 @@
 import CMediaGraphABI
+import Foundation
 import GStreamer
 
 /// A borrowed frame in the stream's own memory (`buffer-type=native`): DMABuf, GL, or system memory. The counterpart of
@@ -27,8 +28,8 @@ public struct NativeVideoFrame: ~Copyable, ~Escapable {
     public var streamTime: ClockTime? { source.pointee.streamTime }
     /// The presentation timestamp as running time.
     public var runningTime: ClockTime? { source.pointee.runningTime }
-    /// The wall-clock time of capture in Unix nanoseconds; `nil` if the source doesn't provide it.
-    public var captureTime: UInt64? { source.pointee.captureTime }
+    /// The wall-clock time of capture; `nil` if the source doesn't provide it.
+    public var captureTime: Date? { source.pointee.captureTime }
     /// The ID of the stream that the frame belongs to.
     public var streamID: String? { source.pointee.streamID }
 

@@ -1,5 +1,6 @@
 import CGStreamer
 import CMediaGraphABI
+import Foundation
 import GStreamer
 
 /// An owned video frame (`memory-mode=heap`). It may be kept and sent to other tasks, and stays valid after the graph
@@ -26,8 +27,9 @@ public final class OwnedVideoFrame: Sendable {
     private let segment: Segment?
     /// The presentation timestamp as running time.
     public let runningTime: ClockTime?
-    /// The wall-clock time of capture in Unix nanoseconds; `nil` if the source doesn't provide it.
-    public let captureTime: UInt64?
+    /// The wall-clock time of capture; `nil` if the source doesn't provide it.
+    public var captureTime: Date? { captureUnixNanoseconds.map(Date.init(unixNanoseconds:)) }
+    private let captureUnixNanoseconds: UInt64?
 
     /// Width in pixels, before rotation.
     public var width: Int { info.width }
@@ -70,7 +72,7 @@ public final class OwnedVideoFrame: Sendable {
         presentationTimestamp = ClockTime(raw: GstClockTime(frame.presentation_timestamp))
         runningTime = ClockTime(raw: GstClockTime(frame.running_time))
         segment = frame.segment.map { Segment($0.pointee) }
-        captureTime = frame.capture_time == 0 ? nil : frame.capture_time
+        captureUnixNanoseconds = frame.captureUnixNanoseconds
     }
 
     /// Maps the buffer for reading while `body` runs. May be called on several threads at once. Throws
@@ -80,7 +82,7 @@ public final class OwnedVideoFrame: Sendable {
             var source = MGVideoFrame(
                 mapped: mapped.frame, buffer: buffer.access.raw, caps: caps.raw,
                 running_time: UInt64(runningTime.raw), presentation_timestamp: UInt64(presentationTimestamp.raw),
-                capture_time: captureTime ?? 0, rotation: rotation.rawValue)
+                capture_time: captureUnixNanoseconds ?? 0, rotation: rotation.rawValue)
             source.flip = flip.rawValue
             source.mirror = mirror.rawValue
             source.stream_start = stream?.raw

@@ -1,18 +1,19 @@
 import CMediaGraphABI
+import Foundation
 import GStreamer
 
 extension BufferAccess {
     /// Lends the buffer to `body` as a frame, for code that calls a handler without a node. `info` describes the
     /// buffer's layout.
     package func withFrame<R>(
-        _ info: VideoInfo, timestamp: ClockTime?, captureTime: UInt64?, rotation: Rotation,
+        _ info: VideoInfo, timestamp: ClockTime?, captureTime: Date?, rotation: Rotation,
         _ body: (inout VideoFrame) throws -> R
     ) throws -> R {
         let caps = info.caps
         let result = try withVideoFrame(info, .readWrite) { mapped in
             var source = MGVideoFrame(
                 mapped: mapped.frame, buffer: raw, caps: caps.raw, running_time: UInt64(timestamp.raw),
-                presentation_timestamp: UInt64(timestamp.raw), capture_time: captureTime ?? 0,
+                presentation_timestamp: UInt64(timestamp.raw), capture_time: captureTime?.unixNanoseconds ?? 0,
                 rotation: rotation.rawValue)
             return try withUnsafePointer(to: &source) { pointer in
                 guard var frame = VideoFrame(pointer) else {

@@ -1,4 +1,5 @@
 import CMediaGraphABI
+import Foundation
 import GStreamer
 
 /// A borrowed video frame (`memory-mode=stack`), whose planes are in GStreamer's own buffer. It is valid only during
@@ -53,8 +54,10 @@ public struct VideoFrame: ~Copyable, ~Escapable {
     public var streamTime: ClockTime? { source.pointee.streamTime }
     /// The presentation timestamp as running time, by which audio and video are synchronized.
     @inlinable public var runningTime: ClockTime? { ClockTime(raw: GstClockTime(source.pointee.running_time)) }
-    /// The wall-clock time of capture in Unix nanoseconds; `nil` if the source doesn't provide it.
-    @inlinable public var captureTime: UInt64? { source.pointee.capture_time == 0 ? nil : source.pointee.capture_time }
+    /// The wall-clock time of capture; `nil` if the source doesn't provide it.
+    public var captureTime: Date? { source.pointee.captureTime }
+    /// The wall-clock time of capture in nanoseconds since 1970 (UTC); `nil` if the source doesn't provide it.
+    package var captureUnixNanoseconds: UInt64? { source.pointee.captureUnixNanoseconds }
     /// The size of the frame in bytes, without padding.
     public var packedLength: Int { format.packedLength(width: width, height: height) }
 

@@ -50,9 +50,7 @@ public final class AudioSender: MediaSender, @unchecked Sendable {
     public var maximumChannelCount: Int { Int(abi.channels) }
 
     /// The duration of the sound that waits in the node's queue.
-    public var buffered: ClockTime {
-        ClockTime(nanoseconds: UInt64(clamping: control.level(control.context)))
-    }
+    public var buffered: Duration { .nanoseconds(max(0, control.level(control.context))) }
 
     /// Sends a block, which is copied once. `timestamp` is the running time of its first sample.
     @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")

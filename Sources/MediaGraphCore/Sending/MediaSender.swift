@@ -42,6 +42,6 @@ public class MediaSender: @unchecked Sendable {
 
     /// Whether the node accepts media now.
     final var isSending: Bool { control.wait(control.context, 0) != 0 }
-    final var stopTimeout: ClockTime { ClockTime(nanoseconds: control.stop_timeout(control.context)) }
+    final var stopTimeout: Duration { .nanoseconds(control.stop_timeout(control.context)) }
     package final func warn(_ text: String) { control.warn(control.context, text) }
 }

@@ -45,7 +45,7 @@ package final class SourceTask: Sendable {
     package func stop(_ sender: MediaSender?) {
         monitor.withLock { $0.task.take() }?.cancel()
         let timeout = sender?.stopTimeout ?? .zero
-        let ended = monitor.wait(timeout: Int64(timeout.nanoseconds / 1000)) { $0.running ? nil : true }
+        let ended = monitor.wait(timeout: timeout) { $0.running ? nil : true }
         if ended == nil {
             sender?.warn("the source's task still runs \(timeout.seconds) s after it was cancelled (stop-timeout)")
         }

@@ -40,8 +40,8 @@ package final class DeviceCall<Answer: Sendable>: AbandonableCall, Sendable {
 
     /// Blocks until the call returns, and returns its answer; `nil` after the given time, or if the call was abandoned.
     /// Call it once.
-    package func answer(within milliseconds: UInt64) -> Answer? {
-        _ = progress.wait(timeout: Int64(milliseconds) * 1000) { progress -> Bool? in
+    package func answer(within time: Duration) -> Answer? {
+        _ = progress.wait(timeout: time) { progress -> Bool? in
             if case .waiting = progress { return nil }
             return true
         }

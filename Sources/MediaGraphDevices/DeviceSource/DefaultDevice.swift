@@ -6,9 +6,9 @@ package enum DefaultDevice {
     /// Returns the description of the default device. Blocks for at most the given time. Throws `noDevice` if there is
     /// none, and `timeOut` if a server or driver that may have it didn't answer.
     package static func text(
-        _ kind: DeviceKind, within milliseconds: UInt64 = MediaDevices.timeout
+        _ kind: DeviceKind, within time: Duration = MediaDevices.timeout
     ) throws(MediaGraphError) -> String {
-        let list = MediaDevices.listNow(kind.kind, within: milliseconds)
+        let list = MediaDevices.listNow(kind.kind, within: time)
         let devices = list.devices.filter { !$0.isMonitor }
         if let device = devices.first(where: { $0.isDefault == true }) { return device.text }
         // A lister that didn't answer may know the default device. If other cameras were found, that doesn't matter:

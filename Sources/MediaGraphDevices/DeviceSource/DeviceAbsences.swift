@@ -13,7 +13,7 @@ final class DeviceAbsences: Sendable {
     }
 
     /// Counts an absence of this length.
-    func add(_ gap: ClockTime) {
+    func add(_ gap: Duration) {
         count.wrappingAdd(1, ordering: .relaxed)
         time.wrappingAdd(gap.nanoseconds, ordering: .relaxed)
     }

@@ -132,12 +132,12 @@ final class DeviceChain: Sendable {
     /// sound of another device.
     var isFromSoundServer: Bool { device.factoryName == "pulsesrc" }
 
-    /// The shortest time without data, in milliseconds, after which the device may count as lost, however short
-    /// `stallTimeout` is.
-    func minimumTimeout(_ stallTimeout: UInt64) -> UInt64 {
+    /// The shortest time without data after which the device may count as lost, however short `stallTimeout`, in
+    /// nanoseconds, is.
+    func minimumTimeout(_ stallTimeout: UInt64) -> Duration {
         // The first data may take as long as opening the device.
         guard flow.hasBegun else { return DeviceSettings.minimumTimeout }
-        return isFromSoundServer && flow.span < stallTimeout * 1_000_000 ? DeviceSettings.wakeUpTimeout : 0
+        return isFromSoundServer && flow.span < stallTimeout ? DeviceSettings.wakeUpTimeout : .zero
     }
 
     private var isCamera: Bool { device.factoryName == "v4l2src" }

@@ -33,7 +33,7 @@ final class DeviceFlow: FlowWatch, @unchecked Sendable {
         /// The first buffer has arrived and waits.
         case arrived
         /// The first buffer leaves, with this latency after its timestamp.
-        case began(Caps?, at: ClockTime?, latency: ClockTime)
+        case began(Caps?, at: ClockTime?, latency: Duration)
         /// A buffer arrived after a hole in the stream. It leaves when the event has been handled.
         case resumed
         /// The device's elements have ended the stream.
@@ -113,7 +113,7 @@ final class DeviceFlow: FlowWatch, @unchecked Sendable {
                 happened(.resumed)
                 guard gate.load(ordering: .acquiring) != .cut else { return false }
             }
-            let end = timestamp.nanoseconds + (buffer.duration?.nanoseconds ?? 0)
+            let end = timestamp.nanoseconds + (buffer.durationNanoseconds ?? 0)
             lastEnd.store(end, ordering: .relaxed)
         }
         touch()

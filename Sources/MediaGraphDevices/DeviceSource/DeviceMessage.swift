@@ -16,7 +16,7 @@ package enum DeviceMessage {
     }
 
     static func back(_ device: String, lostAt: ClockTime, backAt: ClockTime) -> Structure {
-        let gap = backAt.nanoseconds - min(backAt.nanoseconds, lostAt.nanoseconds)
+        let gap = (backAt - lostAt).nanoseconds
         return Structure(
             backName,
             [

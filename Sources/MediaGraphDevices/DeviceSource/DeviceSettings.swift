@@ -49,26 +49,30 @@ struct DeviceSettings: Sendable {
     var source = ""
     var kind = DeviceKind.camera
     var reconnect = ReconnectPolicy.never
-    /// Milliseconds; 0 is never.
-    var stallTimeout: UInt64 = 5000
+    /// In nanoseconds; 0 is never.
+    var stallTimeout: UInt64 = 5_000_000_000
 
-    /// The shortest time limits for opening a device and for its first data, in milliseconds. A device that wakes up
-    /// takes longer than the frame interval of one that runs.
-    static let minimumTimeout: UInt64 = 5000
-    /// The shortest time limit, in milliseconds, for the second block of a sound server that was suspended. It sends
-    /// one block at once, and the next after up to two seconds.
-    static let wakeUpTimeout: UInt64 = 3000
-    /// The time limit, in milliseconds, for opening the device and for each step of the start, in a graph that can run
-    /// without the device.
-    static let startTimeout: UInt64 = 2000
-    /// The shortest time limit for a single call during the start, in milliseconds, however long the calls before took.
-    static let minimumCallTimeout: UInt64 = 1000
-    /// The time limit for closing the device, in milliseconds. Shorter than the time that a graph has to stop.
-    static let closeTimeout: UInt64 = 1500
-    /// The time limit, in milliseconds, for a device to end its stream after it was told to. A device whose server has
-    /// ended accepts that, but never ends the stream.
-    static let endOfStreamTimeout: UInt64 = 1000
-    /// The time limit, in milliseconds, for closing the device in a graph that continues, because the stand-in waits
-    /// for it.
-    static let removeTimeout: UInt64 = 500
+    /// The shortest time limits for opening a device and for its first data. A device that wakes up takes longer than
+    /// the frame interval of one that runs.
+    static let minimumTimeout = Duration.seconds(5)
+    /// The shortest time limit for the second block of a sound server that was suspended. It sends one block at once,
+    /// and the next after up to two seconds.
+    static let wakeUpTimeout = Duration.seconds(3)
+    /// The time limit for opening the device and for each step of the start, in a graph that can run without the
+    /// device.
+    static let startTimeout = Duration.seconds(2)
+    /// The shortest time limit for a single call during the start, however long the calls before took.
+    static let minimumCallTimeout = Duration.seconds(1)
+    /// The time limit for closing the device. Shorter than the time that a graph has to stop.
+    static let closeTimeout = Duration.milliseconds(1500)
+    /// The time limit for a device to end its stream after it was told to. A device whose server has ended accepts
+    /// that, but never ends the stream.
+    static let endOfStreamTimeout = Duration.seconds(1)
+    /// The time limit for closing the device in a graph that continues, because the stand-in waits for it.
+    static let removeTimeout = Duration.milliseconds(500)
+
+    /// Returns a time limit as text for an error, such as `300 ms`.
+    static func text(_ time: Duration) -> String {
+        time >= .milliseconds(1) ? "\(time.nanoseconds / 1_000_000) ms" : "\(time.nanoseconds) ns"
+    }
 }

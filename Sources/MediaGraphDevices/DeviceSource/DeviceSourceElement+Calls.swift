@@ -3,18 +3,18 @@ import MediaGraphCore
 
 /// Calls to the device, with time limits.
 extension DeviceSourceElement {
-    /// The time limit for the next call to the device, in milliseconds.
-    var callTimeout: UInt64 {
+    /// The time limit for the next call to the device.
+    var callTimeout: Duration {
         let (keeper, openingEnd) = deviceState.withLock { ($0.thread, $0.openingEnd) }
         // During the start of a graph that can run without the device, the limit is shorter than on the keeper's
         // thread.
         guard policy != .never, keeper?.isCurrent != true else {
-            return max(settings.current.stallTimeout, DeviceSettings.minimumTimeout)
+            return max(.nanoseconds(settings.current.stallTimeout), DeviceSettings.minimumTimeout)
         }
         guard let openingEnd else { return DeviceSettings.startTimeout }
-        let left = (openingEnd - min(openingEnd, monotonicNanoseconds())) / 1_000_000
+        let left = openingEnd - min(openingEnd, monotonicNanoseconds())
         // Rounded up to tenths of a second, because the error states it.
-        return max((left + 99) / 100 * 100, DeviceSettings.minimumCallTimeout)
+        return max(.milliseconds((left + 99_999_999) / 100_000_000 * 100), DeviceSettings.minimumCallTimeout)
     }
 
     /// Runs a step of a chain. If it fails, throws the error that the device's elements have posted, which says more
@@ -42,14 +42,15 @@ extension DeviceSourceElement {
     ///   - isOpening: Whether the call opens the device, and isn't made if the device is no longer wanted.
     ///   - late: Called when the answer arrives after the time limit, to clean up.
     func ask<Answer: Sendable>(
-        _ label: String, within milliseconds: UInt64, isOpening: Bool = false,
+        _ label: String, within time: Duration, isOpening: Bool = false,
         _ question: @escaping @Sendable () throws(MediaGraphError) -> Answer, late: @escaping @Sendable () -> Void = {}
     ) throws(MediaGraphError) -> Answer {
         func hang() -> MediaGraphError {
             // A call that was abandoned because the device isn't wanted had less time than the limit.
             let actual =
                 deviceState.withLock { $0.isUnwanted }
-                ? "didn't answer before it was stopped" : "didn't answer within \(milliseconds) ms; it may be hanging"
+                ? "didn't answer before it was stopped"
+                : "didn't answer within \(DeviceSettings.text(time)); it may be hanging"
             return .deviceGone(.init(label, actual: actual))
         }
         guard !isOpening || !deviceState.withLock({ $0.isUnwanted }) else { throw hang() }
@@ -66,7 +67,7 @@ extension DeviceSourceElement {
             // `abandon` may have been called before it could see this call.
             if isOpening, deviceState.isUnwanted { call.abandon() }
         }
-        let answer = call.answer(within: milliseconds)
+        let answer = call.answer(within: time)
         deviceState.withLock { deviceState in
             deviceState.call = nil
             if answer == nil { (deviceState.isLeft, deviceState.unanswered) = (true, deviceState.unanswered + 1) }
@@ -77,19 +78,19 @@ extension DeviceSourceElement {
 
     /// Changes the state of a chain. The device counts as lost if that fails.
     func go(_ chain: DeviceChain, to state: State) {
-        let milliseconds = state == .playing ? callTimeout : DeviceSettings.closeTimeout
-        demand(of: chain, within: milliseconds) { () throws(MediaGraphError) in
+        let time = state == .playing ? callTimeout : DeviceSettings.closeTimeout
+        demand(of: chain, within: time) { () throws(MediaGraphError) in
             if !chain.go(to: state) { throw .deviceGone(.init(chain.label, actual: "can't be started")) }
         }
     }
 
     /// Runs a step of a running device. The device counts as lost if the step fails or doesn't return in time.
     private func demand(
-        of chain: DeviceChain, within milliseconds: UInt64,
+        of chain: DeviceChain, within time: Duration,
         _ step: @escaping @Sendable () throws(MediaGraphError) -> Void
     ) {
         do throws(MediaGraphError) {
-            try ask(chain.label, within: milliseconds, step, late: { chain.close() })
+            try ask(chain.label, within: time, step, late: { chain.close() })
         } catch {
             deviceState.withLock { if $0.loss == nil { $0.lose(error) } }
         }
@@ -111,7 +112,7 @@ extension DeviceSourceElement {
     /// time.
     private func waitForDownstream(of flow: DeviceFlow) {
         let began = monotonicNanoseconds()
-        let limit = 2 * DeviceSettings.closeTimeout * 1_000_000
+        let limit = (DeviceSettings.closeTimeout * 2).nanoseconds
         while pad?.peer?.isReceiving == true, !deviceState.withLock(wakes: false, { $0.isUnwanted || $0.isStopping }) {
             let waited = monotonicNanoseconds() - began
             guard waited < limit, flow.silence >= waited else { return }

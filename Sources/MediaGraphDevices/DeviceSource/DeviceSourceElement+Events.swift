@@ -35,7 +35,7 @@ extension DeviceSourceElement {
             Self.log.log(.info, element, "\(label): data flows, caps \(caps.map { "\($0)" } ?? "unknown")")
             guard let lostAt else { return }
             let backAt = time ?? element.currentRunningTime ?? lostAt
-            absences.add(ClockTime(nanoseconds: backAt.nanoseconds - min(backAt.nanoseconds, lostAt.nanoseconds)))
+            absences.add(max(.zero, backAt - lostAt))
             post(DeviceMessage.back(label, lostAt: lostAt, backAt: backAt))
         }
     }

@@ -47,7 +47,7 @@ extension DeviceSourceElement {
         let callTimeout = callTimeout
         // The list of devices has a shorter time limit, so that a provider that hangs doesn't hide the devices of the
         // others.
-        let listTimeout = callTimeout - min(callTimeout / 2, 1000)
+        let listTimeout = callTimeout - min(callTimeout / 2, .seconds(1))
         let label = settings.source.isEmpty ? "the default \(settings.kind.nick)" : settings.source
         // Only until the device has told its own name.
         deviceState.withLock { if $0.label.isEmpty { $0.label = label } }
@@ -77,12 +77,12 @@ extension DeviceSourceElement {
     }
 
     /// Closes the device and removes its elements.
-    func dropChain(within milliseconds: UInt64 = DeviceSettings.closeTimeout) {
+    func dropChain(within time: Duration = DeviceSettings.closeTimeout) {
         let (chain, wasLeft) = deviceState.withLock { ($0.chain, $0.isLeft) }
         if let chain {
             chain.flow.cut()
             // Closed while it is still in the bin, so that its messages are recognized as the device's.
-            if !wasLeft { try? ask(chain.label, within: milliseconds) { chain.close() } }
+            if !wasLeft { try? ask(chain.label, within: time) { chain.close() } }
             chain.remove(from: self, stops: !deviceState.withLock { $0.isLeft })
         }
         deviceState.withLock { deviceState in
@@ -237,7 +237,7 @@ extension DeviceSourceElement {
             let output = try chain.choose(of: formats, for: caps ?? pad?.peerCaps(), isFixed: caps != nil, in: self)
             deviceState.withLock { $0.output = output }
             try ask(chain) { () throws(MediaGraphError) in try chain.start() }
-            let callTimeout = max(settings.current.stallTimeout, DeviceSettings.minimumTimeout) * 1_000_000
+            let callTimeout = max(settings.current.stallTimeout, DeviceSettings.minimumTimeout.nanoseconds)
             deviceState.withLock { $0.trialEnd = monotonicNanoseconds() + callTimeout }
         } catch { giveUp(error) }
     }
@@ -270,7 +270,7 @@ extension DeviceSourceElement {
     /// Handles a device that was told to end its stream and hasn't: it counts as lost if it is silent.
     private func checkEnding() {
         guard let chain = deviceState.withLock({ $0.isOver ? nil : $0.chain }) else { return }
-        let isSilent = chain.flow.silence >= DeviceSettings.endOfStreamTimeout * 1_000_000
+        let isSilent = chain.flow.silence >= DeviceSettings.endOfStreamTimeout.nanoseconds
         guard isSilent, pad?.peer?.isReceiving != true else { return deviceState.withLock { $0.allowEnding() } }
         let actual =
             chain.flow.hasBegun
@@ -279,18 +279,18 @@ extension DeviceSourceElement {
     }
 
     /// Handles a device that has been silent for its time limit: it counts as lost, unless it waits for downstream.
-    private func checkStall(_ milliseconds: UInt64) {
+    private func checkStall(_ stallTimeout: UInt64) {
         guard let chain = deviceState.withLock({ $0.chain }) else { return }
         // A device that waits for downstream isn't lost.
         guard pad?.peer?.isReceiving != true else { return chain.flow.touch() }
-        let least = chain.minimumTimeout(milliseconds)
+        let least = chain.minimumTimeout(stallTimeout)
         let problem =
             if !chain.flow.hasBegun {
                 "sent no data"
-            } else if least > milliseconds {
-                "sent no data within \(least) ms after its sound server woke up"
+            } else if least > .nanoseconds(stallTimeout) {
+                "sent no data within \(DeviceSettings.text(least)) after its sound server woke up"
             } else {
-                "sent no data for \(milliseconds) ms (stall-timeout)"
+                "sent no data for \(DeviceSettings.text(.nanoseconds(stallTimeout))) (stall-timeout)"
             }
         leave(.deviceGone(.init(chain.label, actual: problem)))
     }

@@ -7,8 +7,8 @@ import MediaGraphCore
 /// keeper's thread, which waits for the device's failure or return. If the node's state changes while the keeper owns
 /// the elements, the keeper brings them to the new state.
 extension DeviceSourceElement {
-    /// How long a state change waits for the owner of the elements, in microseconds.
-    private static let grace: Int64 = 500_000
+    /// How long a state change waits for the owner of the elements.
+    private static let grace = Duration.milliseconds(500)
 
     // MARK: From NULL to PAUSED
 
@@ -21,7 +21,7 @@ extension DeviceSourceElement {
             return finishOpening()
         }
         deviceState.withLock { deviceState in
-            deviceState.openingEnd = monotonicNanoseconds() + DeviceSettings.startTimeout * 1_000_000
+            deviceState.openingEnd = monotonicNanoseconds() + DeviceSettings.startTimeout.nanoseconds
             // The thread ends before the element leaves READY.
             deviceState.opening = NativeThread("devicesource") { [element] in
                 withExtendedLifetime(element) { self.openFirst() }

@@ -46,8 +46,9 @@ final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sen
                     "What to do when the device is missing or lost. Except with never, the graph resumes when the device returns"
                 ),
                 .setting(
-                    "stall-timeout", of: Self.self, \.stallTimeout, range: .values(0...3_600_000), changes: .always,
-                    "Milliseconds without data after which the device counts as lost; 0 disables the check. Opening the device and its first data may take at least 5000, the second block of a sound server at least 3000. A graph that can run without the device waits 2000 at the start"
+                    "stall-timeout", of: Self.self, \.stallTimeout, range: .values(0...3_600_000_000_000),
+                    changes: .always,
+                    "Nanoseconds without data after which the device counts as lost; 0 disables the check. Opening the device and its first data may take at least 5 s, the second block of a sound server at least 3 s. A graph that can run without the device waits 2 s at the start"
                 ),
                 .readOnly("format", of: Self.self, default: "", "The device's format that was chosen") {
                     $0.deviceState.withLock { $0.chain?.format } ?? ""

@@ -22,7 +22,7 @@ final class DeviceStandIn: PushSource, @unchecked Sendable {
         var caps: Caps?
         /// The running time at which the device's data ended; `nil` if it has sent none.
         var begin: ClockTime?
-        var latency = ClockTime.zero
+        var latency = Duration.zero
     }
 
     private let order = Mutex(Order())
@@ -50,7 +50,7 @@ final class DeviceStandIn: PushSource, @unchecked Sendable {
     ///   - begin: The running time at which the device's data ended; `nil` if it has sent none.
     ///   - latency: The device's latency, which the stand-in keeps.
     static func make(
-        _ content: Content, caps: Caps?, from begin: ClockTime?, latency: ClockTime
+        _ content: Content, caps: Caps?, from begin: ClockTime?, latency: Duration
     ) -> (element: Element, standIn: DeviceStandIn)? {
         guard let element = try? ElementClass.make(DeviceStandIn.self) else { return nil }
         let standIn = ElementClass.implementation(of: element.element, as: DeviceStandIn.self)
@@ -77,16 +77,16 @@ final class DeviceStandIn: PushSource, @unchecked Sendable {
 
     override func unlockStop() { isInterrupted.store(false, ordering: .relaxed) }
 
-    override var latency: (isLive: Bool, minimum: ClockTime, maximum: ClockTime?) {
+    override var latency: (isLive: Bool, minimum: Duration, maximum: Duration?) {
         let order = order.withLock { $0 }
         return (true, max(order.latency, block(order.content)), nil)
     }
 
     /// The duration of one buffer or GAP event.
-    private func block(_ content: Content) -> ClockTime {
+    private func block(_ content: Content) -> Duration {
         switch content {
         case .gaps: .milliseconds(100)
-        case .picture(_, let rate): .frame(1, at: rate)
+        case .picture(_, let rate): .frames(1, at: rate)
         case .silence: .milliseconds(10)
         }
     }
@@ -98,9 +98,9 @@ final class DeviceStandIn: PushSource, @unchecked Sendable {
         let step = block(order.content)
         if next >= now { isMakingUp = false }
         // After a pause, continue at the current time.
-        if !isMakingUp, now.nanoseconds > next.nanoseconds + 1_000_000_000 { next = now }
+        if !isMakingUp, now - next > .seconds(1) { next = now }
         while true {
-            let end = ClockTime(nanoseconds: next.nanoseconds + step.nanoseconds)
+            let end = next + step
             // Like a device, send a buffer at the end of its duration.
             alarm.wait(for: end, of: element) {
                 isInterrupted.load(ordering: .relaxed) || isToEnd.load(ordering: .acquiring)
@@ -126,7 +126,7 @@ final class DeviceStandIn: PushSource, @unchecked Sendable {
         }
     }
 
-    private func stamped(_ buffer: consuming Buffer, _ duration: ClockTime) -> Buffer {
+    private func stamped(_ buffer: consuming Buffer, _ duration: Duration) -> Buffer {
         buffer.access.presentationTimestamp = next
         buffer.access.duration = duration
         return buffer
@@ -147,7 +147,7 @@ final class DeviceStandIn: PushSource, @unchecked Sendable {
             // silence.
             (next, isMakingUp) = (begin, true)
         } else {
-            pushGap(at: begin, duration: ClockTime(nanoseconds: now.nanoseconds - begin.nanoseconds))
+            pushGap(at: begin, duration: now - begin)
         }
     }
 }

@@ -55,7 +55,7 @@ struct DeviceState: Sendable {
     /// The sound server's source with which the stream started.
     var firstSource: String?
     /// The device's latency, which the stand-in keeps.
-    var latency = ClockTime.zero
+    var latency = Duration.zero
     /// The stream's caps that a returning device must produce.
     var caps: Caps?
     /// The stream's full caps, with colorimetry and channel layout, which the stand-in keeps.
@@ -105,7 +105,7 @@ struct DeviceState: Sendable {
 
     /// Starts the time limit for a producer that was told to end the stream.
     mutating func allowEnding() {
-        endingDeadline = monotonicNanoseconds() + DeviceSettings.endOfStreamTimeout * 1_000_000
+        endingDeadline = monotonicNanoseconds() + DeviceSettings.endOfStreamTimeout.nanoseconds
     }
 
     /// Abandons the call that is under way, and further calls that open the device.
@@ -167,13 +167,14 @@ struct DeviceState: Sendable {
         case look
     }
 
-    /// Returns the task that is due, or how long to wait for one, in microseconds; `nil` for no limit.
-    func next(at now: UInt64, stallTimeout: UInt64) -> (job: Job?, wait: Int64?) {
+    /// Returns the task that is due, or how long to wait for one; `nil` for no limit. `now` is in monotonic nanoseconds,
+    /// `stallTimeout` in nanoseconds.
+    func next(at now: UInt64, stallTimeout: UInt64) -> (job: Job?, wait: Duration?) {
         if isStopping { return (.stop, nil) }
         guard !isMoving, !isOver else { return (nil, nil) }
         if endingGiver != nil { return (.end, nil) }
         guard node == .playing else { return (nil, nil) }
-        func wait(until time: UInt64) -> (Job?, Int64?) { (nil, Int64((time - now) / 1000) + 1) }
+        func wait(until time: UInt64) -> (Job?, Duration?) { (nil, .nanoseconds(time - now) + .microseconds(1)) }
         guard let chain else {
             guard !isLostForGood, unanswered < Self.unansweredLimit, ending == .none else { return (nil, nil) }
             return now >= nextTry ? (.attempt, nil) : wait(until: nextTry)
@@ -188,9 +189,9 @@ struct DeviceState: Sendable {
         // A device that was told to end its stream has less time than the stall timeout.
         if ending == .told { return now >= endingDeadline ? (.checkEnding, nil) : wait(until: endingDeadline) }
         guard stallTimeout > 0 else { return (nil, nil) }
-        let milliseconds = max(stallTimeout, chain.minimumTimeout(stallTimeout))
-        let (silence, limit) = (chain.flow.silence, milliseconds * 1_000_000)
+        let limit = max(stallTimeout, chain.minimumTimeout(stallTimeout).nanoseconds)
+        let silence = chain.flow.silence
         // The limit may become shorter without notice, so wait at most for the stall timeout.
-        return silence >= limit ? (.checkStall, nil) : wait(until: now + min(limit - silence, stallTimeout * 1_000_000))
+        return silence >= limit ? (.checkStall, nil) : wait(until: now + min(limit - silence, stallTimeout))
     }
 }

@@ -163,13 +163,13 @@ extension BoundedQueue where Frame: TimedMedia {
     /// Returns whether the queue has no room for a frame with this timestamp. It has none if more than `bound` frames
     /// whose latency is over would wait, or if all frames together would exceed `LatencyAllowance.memory`.
     @inlinable
-    package func isFull(for timestamp: ClockTime?, bound: Int, latency: ClockTime) -> Bool {
+    package func isFull(for timestamp: ClockTime?, bound: Int, latencyNanoseconds: UInt64) -> Bool {
         guard frameCount >= bound else { return false }
-        guard latency > .zero, let timestamp else { return true }
+        guard latencyNanoseconds > 0, let timestamp else { return true }
         guard frameCount > bound else { return isMemoryFull }
         // If timestamps start over, the frames queued before that still wait for their time.
         guard let late = frame(at: bound)?.timestamp, timestamp >= late else { return isMemoryFull }
-        return timestamp.nanoseconds - late.nanoseconds >= latency.nanoseconds || isMemoryFull
+        return timestamp.nanoseconds - late.nanoseconds >= latencyNanoseconds || isMemoryFull
     }
 
     /// Whether one more frame would exceed `LatencyAllowance.memory`. Assumes that all frames are as large as the

@@ -264,7 +264,7 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
                 }
             }
         } catch { throw .wrapping(error, observer.name) }
-        statistics.handlerTime.wrappingAdd(monotonicNanoseconds() - began, ordering: .relaxed)
+        statistics.handlerNanoseconds.wrappingAdd(monotonicNanoseconds() - began, ordering: .relaxed)
         guard let verdict else {
             throw .processingFailed(
                 .init("frame", actual: "can't be mapped: needs \(info.size) bytes, the buffer has \(shown.size)"))

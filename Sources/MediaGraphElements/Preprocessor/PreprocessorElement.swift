@@ -199,7 +199,7 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
                 try process(&mapped, of: buffer, handler, stream)
             }
             let elapsed = monotonicNanoseconds() - began
-            statistics.handlerTime.wrappingAdd(elapsed, ordering: .relaxed)
+            statistics.handlerNanoseconds.wrappingAdd(elapsed, ordering: .relaxed)
             guard let verdict else {
                 postError(
                     .wrongFormat, "\(name): a frame can't be mapped",
@@ -208,7 +208,7 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
             }
             return finish(buffer, verdict, after: elapsed, handler)
         } catch {
-            statistics.handlerTime.wrappingAdd(monotonicNanoseconds() - began, ordering: .relaxed)
+            statistics.handlerNanoseconds.wrappingAdd(monotonicNanoseconds() - began, ordering: .relaxed)
             return fail(.wrapping(error, handler.name), handler)
         }
     }
@@ -259,7 +259,7 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
             .debug, raw: instance.element,
             "handler \(handler.name) took \(elapsed) ns, max-time is \(policy.maxTime) ns")
         postLateness(
-            of: buffer, by: elapsed - policy.maxTime, isDropped: isDropped,
+            of: buffer, by: .nanoseconds(elapsed - policy.maxTime), isDropped: isDropped,
             processed: statistics.frames.load(ordering: .relaxed), dropped: statistics.dropped.load(ordering: .relaxed))
     }
 

@@ -284,7 +284,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
             case nil: return fail(failure ?? .internalError(.init("delivery")))
             }
             pipe.statistics.countFrame()
-            pipe.statistics.handlerTime.wrappingAdd(monotonicNanoseconds() - began, ordering: .relaxed)
+            pipe.statistics.handlerNanoseconds.wrappingAdd(monotonicNanoseconds() - began, ordering: .relaxed)
             return .passed
         } catch {
             return fail(error)
@@ -293,7 +293,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
 
     private func noteLateness(_ runningTime: ClockTime?) {
         guard let runningTime, let now = pipe.appSink.currentRunningTime else { return }
-        pipe.statistics.lateness.store(
+        pipe.statistics.latenessNanoseconds.store(
             Int64(bitPattern: now.nanoseconds &- runningTime.nanoseconds), ordering: .relaxed)
     }
 
@@ -365,7 +365,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
             rotation: metas.orientation.degrees, flip: (metas.mirror ^ metas.orientation.flip).rawValue,
             mirror: metas.mirror.rawValue,
             kind: MG_RAW, stream_start: streamEvent, data: nil, length: 0,
-            decode_timestamp: UInt64(buffer.decodingTimestamp.raw), duration: UInt64(buffer.duration.raw),
+            decode_timestamp: UInt64(buffer.decodingTimestamp.raw), duration: buffer.durationNanoseconds ?? .max,
             segment: segment)
     }
 

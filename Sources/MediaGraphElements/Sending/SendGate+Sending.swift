@@ -19,7 +19,7 @@ extension SendGate {
             let payload = try (consume format).payload(outgoing, marks)
             let time = SendTime(outgoing.pointee.timestamp, arrival: { runningTime })
             var hasWaited = false
-            let offer = wait(upTo: interrupted == nil ? timeout : nil) { state -> Queue.Offer? in
+            let offer = wait(upToNanoseconds: interrupted == nil ? timeout : nil) { state -> Queue.Offer? in
                 let offer = padHasEnded ? .closed : state.queue.offer(payload, time, suspends: false)
                 if case .full = offer, state.queue.blocksSenders {
                     hasWaited = true
@@ -41,10 +41,10 @@ extension SendGate {
     /// the payload's memory to its owner if this throws.
     private func admit(
         _ outgoing: UnsafePointer<Payload.Outgoing>
-    ) throws(MediaGraphError) -> (Payload.Format, ClockTime?) {
+    ) throws(MediaGraphError) -> (Payload.Format, timeoutNanoseconds: UInt64?) {
         do throws(MediaGraphError) {
             let (isOpen, format, timeout) = monitor.withLock(wakes: false) {
-                ($0.queue.isOpen, $0.queue.format, $0.settings.blockTimeout)
+                ($0.queue.isOpen, $0.queue.format, $0.settings.blockTimeoutNanoseconds)
             }
             // Nearly every payload has the previous one's format.
             if isOpen, !padHasEnded, let format, format.accepts(outgoing) { return (format, timeout) }
@@ -61,7 +61,7 @@ extension SendGate {
 
     /// Discards a payload that the queue didn't take, and throws the error for its sender.
     private func settle(
-        _ offer: Queue.Offer, _ payload: Payload, _ timeout: ClockTime?
+        _ offer: Queue.Offer, _ payload: Payload, _ timeoutNanoseconds: UInt64?
     ) throws(MediaGraphError) {
         switch offer {
         case .accepted: return
@@ -77,7 +77,7 @@ extension SendGate {
             throw Self.tooFrequent(limit)
         case .full:
             payload.discard()
-            throw fullError(timeout)
+            throw fullError(timeoutNanoseconds)
         }
     }
 
@@ -97,13 +97,13 @@ extension SendGate {
         }
     }
 
-    /// The error for a payload that found no room, at once or within `timeout`.
-    private func fullError(_ timeout: ClockTime?) -> MediaGraphError {
+    /// The error for a payload that found no room, at once or within the timeout.
+    private func fullError(_ timeoutNanoseconds: UInt64?) -> MediaGraphError {
         if let endedError { return endedError }
         guard monitor.withLock(wakes: false, { $0.queue.blocksSenders }) else {
             return .tooFrequent(.init(Payload.actionName, actual: "the queue is full; send more slowly"))
         }
-        let within = timeout.map { " for \($0.seconds) s (block-timeout)" } ?? ""
+        let within = timeoutNanoseconds.map { " for \(Double($0) / 1e9) s (block-timeout)" } ?? ""
         return .timeOut(.init(Payload.actionName, actual: "the queue stayed full\(within)"))
     }
 
@@ -132,7 +132,7 @@ extension SendGate {
                 return (offer, state.nextTicket, isFirst: !state.isWatched)
             }
             if let ticket {
-                if let timeout { expire(ticket, after: timeout) }
+                if let timeout { expire(ticket, afterNanoseconds: timeout) }
                 if isFirst { watchForEnd() }
                 return ticket
             }
@@ -154,8 +154,8 @@ extension SendGate {
         send.callback.call(MG_CANCELLED, nil)
     }
 
-    private func expire(_ ticket: UInt64, after timeout: ClockTime) {
-        Timer.run(after: timeout) { [self] in
+    private func expire(_ ticket: UInt64, afterNanoseconds timeout: UInt64) {
+        Timer.run(after: .nanoseconds(timeout)) { [self] in
             guard let send = monitor.withLock(wakes: false, { $0.takeWaiting(ticket) }) else { return }
             complete(send, fullError(timeout))
         }
@@ -163,7 +163,7 @@ extension SendGate {
 
     /// Polls for the end of the stream while tasks wait, and then refuses their sends.
     private func watchForEnd() {
-        Timer.run(after: Self.pollInterval) { [self] in
+        Timer.run(after: .nanoseconds(Self.pollIntervalNanoseconds)) { [self] in
             // One critical section, so that a flush can't come in between: after a flush the tasks may go on waiting.
             let (refused, isStillWatched) = monitor.withLock(wakes: false) { state -> ([WaitingSend<Payload>], Bool) in
                 let refused = padHasEnded ? state.takeWaiting() : []

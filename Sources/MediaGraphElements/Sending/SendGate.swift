@@ -20,10 +20,10 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
         var policy = OverflowPolicy.dropOldest
         /// The queue's capacity, in units of the payload's `weight`.
         var bound = 2
-        /// How long a sender waits for room; `nil` for no limit.
-        var blockTimeout: ClockTime? = .milliseconds(100)
+        /// How long a sender waits for room; `nil` for no limit. Read for each payload.
+        var blockTimeoutNanoseconds: UInt64? = 100_000_000
         /// How long the node waits for a source's task to end.
-        var stopTimeout = ClockTime.seconds(1)
+        var stopTimeout = Duration.seconds(1)
         var rules = Payload.initialRules
     }
 
@@ -55,7 +55,7 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
 
     override var isOpen: Bool { !padHasEnded && monitor.withLock(wakes: false) { $0.queue.isOpen } }
     override var pace: Pace { monitor.withLock(wakes: false) { $0.settings.pace } }
-    override var stopTimeout: ClockTime { monitor.withLock(wakes: false) { $0.settings.stopTimeout } }
+    override var stopTimeout: Duration { monitor.withLock(wakes: false) { $0.settings.stopTimeout } }
     override var level: Int { monitor.withLock(wakes: false) { $0.queue.level } }
 
     override func endOfStream() { end(.endOfStream) }
@@ -104,7 +104,7 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
         alarm.cancel()
         var last: (delivered: UInt64, crossings: UInt64)?
         for _ in 0..<20 {
-            if monitor.wait(timeout: 100_000, { $0.queue.isDrained ? true : nil }) != nil { return }
+            if monitor.wait(timeout: .milliseconds(100), { $0.queue.isDrained ? true : nil }) != nil { return }
             // The stream has stalled only if the streaming thread is downstream and hasn't moved since the last look. A
             // thread that is inside the node may just be waiting for a processor.
             let (isDelivering, delivered) = monitor.withLock { ($0.queue.isDelivering, $0.queue.deliveredCount) }
@@ -117,10 +117,10 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
 
     /// Called when the graph's latency has been decided. With `pace=live` the queue may hold that much media beyond its
     /// bound; with `pace=fast` the latency is ignored, and senders wait.
-    func latencyDecided(_ latency: ClockTime) {
+    func latencyDecided(_ latency: Duration) {
         monitor.withLock { state in
             guard state.settings.pace == .live else { return }
-            state.queue.latency = latency
+            state.queue.latencyNanoseconds = latency.nanoseconds
             if !padHasEnded { state.admitWaiting() }
         }
         notifySettled()
@@ -237,18 +237,18 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
 
     /// How often waiting senders check the pad's EOS flag. Polling is needed because nothing wakes the senders:
     /// `GstBaseSrc` doesn't notify its subclass, and a pad probe costs 650 instructions for each buffer.
-    static var pollInterval: ClockTime { .milliseconds(50) }
+    static var pollIntervalNanoseconds: UInt64 { 50_000_000 }
 
-    /// Waits until `body` returns a value, at most `timeout`; `nil` if the time has run out. Without a timeout there is
-    /// no limit. `body` runs under the lock and must check `padHasEnded`.
+    /// Waits until `body` returns a value, at most for the timeout; `nil` if the time has run out. Without a timeout
+    /// there is no limit. `body` runs under the lock and must check `padHasEnded`.
     @inline(__always)
     func wait<Result>(
-        upTo timeout: ClockTime? = nil, _ body: (inout sending State) -> sending Result?
+        upToNanoseconds timeout: UInt64? = nil, _ body: (inout sending State) -> sending Result?
     ) -> sending Result? {
-        var left = timeout?.nanoseconds ?? .max
+        var left = timeout ?? .max
         while true {
-            let slice = min(left, Self.pollInterval.nanoseconds)
-            if let result = monitor.wait(timeout: Int64(slice / 1000), body) { return result }
+            let slice = min(left, Self.pollIntervalNanoseconds)
+            if let result = monitor.wait(timeoutNanoseconds: slice, body) { return result }
             if timeout != nil { left -= slice }
             if left == 0 { return nil }
         }

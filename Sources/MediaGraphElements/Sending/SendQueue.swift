@@ -121,9 +121,9 @@ struct SendQueue<Frame: Queueable> {
     /// The format of the last caps sent downstream.
     private(set) var announcedFormat: Frame.Format?
     private var hasSegment = false
-    /// The graph's latency. The queue may hold that much media beyond its bound, because the sinks make it wait that
-    /// long.
-    var latency = ClockTime.zero
+    /// The graph's latency in nanoseconds. The queue may hold that much media beyond its bound, because the sinks make
+    /// it wait that long.
+    var latencyNanoseconds: UInt64 = 0
     /// Whether status on has been sent, and status off hasn't.
     private var isOn = false
     private var isFlushing = false
@@ -226,10 +226,10 @@ struct SendQueue<Frame: Queueable> {
     /// count.
     @inline(never)
     private func isFull(for timestamp: ClockTime?) -> Bool {
-        guard latency > .zero else { return true }
+        guard latencyNanoseconds > 0 else { return true }
         return Frame.isBoundByTime
-            ? level - bound >= Int(clamping: latency.nanoseconds) || queue.isMemoryFull
-            : queue.isFull(for: timestamp, bound: bound, latency: latency)
+            ? level - bound >= Int(clamping: latencyNanoseconds) || queue.isMemoryFull
+            : queue.isFull(for: timestamp, bound: bound, latencyNanoseconds: latencyNanoseconds)
     }
 
     /// Drops a frame if the policy says so. With the other policies the frame is queued beyond the bound.

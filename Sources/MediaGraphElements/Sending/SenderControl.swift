@@ -43,7 +43,7 @@ class SenderControl: @unchecked Sendable {
 
     var isOpen: Bool { false }
     var pace: Pace { .live }
-    var stopTimeout: ClockTime { .zero }
+    var stopTimeout: Duration { .zero }
     /// The total weight of the queued payloads: frames of video, nanoseconds of sound.
     var level: Int { 0 }
     /// Ends the stream after the queued payloads. Does nothing unless the source is sending.

@@ -65,7 +65,7 @@ extension SendGate.State {
 
 /// Runs code after a delay, for the time-outs of tasks: no thread may block for a task.
 enum Timer {
-    static func run(after time: ClockTime, _ body: @escaping @Sendable () -> Void) {
+    static func run(after time: Duration, _ body: @escaping @Sendable () -> Void) {
         DispatchQueue.global().asyncAfter(
             deadline: .now() + .nanoseconds(Int(clamping: time.nanoseconds)), execute: body)
     }

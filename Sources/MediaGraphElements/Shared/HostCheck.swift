@@ -6,8 +6,8 @@ import MediaGraphDescription
 /// Warns about a host name of `udpsink` that can't be resolved: `udpsink` would send nothing, without an error. Other
 /// elements report the error themselves.
 struct HostCheck: DescriptionCheck {
-    /// In milliseconds, for all names together. Resolving a name may query a server.
-    private static let timeLimit: UInt64 = 2_000
+    /// For all names together. Resolving a name may query a server.
+    private static let timeLimit = Duration.seconds(2)
 
     /// Resolves a host name. Returns `nil` on success, otherwise the reason of the failure.
     var lookUp: @Sendable (String) -> String? = Self.failure
@@ -20,12 +20,10 @@ struct HostCheck: DescriptionCheck {
                 ? element.property("host").flatMap { host in host.value.map { (host, $0) } } : nil
         }.filter { !$0.1.isEmpty }
         let calls = Set(hosts.map(\.1)).map { [lookUp] name in (name, DeviceCall { lookUp(name) }) }
-        let end = monotonicNanoseconds() + Self.timeLimit * 1_000_000
+        let end = ContinuousClock.now + Self.timeLimit
         var failures: [String: String] = [:]
         for (name, call) in calls {
-            let now = monotonicNanoseconds()
-            let rest = end > now ? (end - now) / 1_000_000 : 0
-            failures[name] = call.answer(within: rest) ?? .some("no name server answered")
+            failures[name] = call.answer(within: end - .now) ?? .some("no name server answered")
         }
         return hosts.compactMap { host, name in
             failures[name].map { failure in

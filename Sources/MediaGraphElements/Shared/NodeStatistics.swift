@@ -15,13 +15,13 @@ package final class NodeStatistics: Sendable {
     /// Frames for which the handler took longer than `max-time`.
     let late = Atomic<UInt64>(0)
     /// The total time in the handler, in nanoseconds.
-    let handlerTime = Atomic<UInt64>(0)
+    let handlerNanoseconds = Atomic<UInt64>(0)
     /// How long after its running time the last frame was delivered, in nanoseconds. Only for pipes and speakers.
-    let lateness = Atomic<Int64>(0)
+    let latenessNanoseconds = Atomic<Int64>(0)
     /// Nanoseconds of silence that were sent in place of missing sound. Only for microphones.
-    let silence = Atomic<UInt64>(0)
+    let silenceNanoseconds = Atomic<UInt64>(0)
     /// Nanoseconds of sound that were dropped because the sender's clock was ahead. Only for microphones.
-    let skipped = Atomic<UInt64>(0)
+    let skippedNanoseconds = Atomic<UInt64>(0)
 
     package init() {}
 
@@ -31,10 +31,10 @@ package final class NodeStatistics: Sendable {
         refused.store(0, ordering: .relaxed)
         failed.store(0, ordering: .relaxed)
         late.store(0, ordering: .relaxed)
-        handlerTime.store(0, ordering: .relaxed)
-        lateness.store(0, ordering: .relaxed)
-        silence.store(0, ordering: .relaxed)
-        skipped.store(0, ordering: .relaxed)
+        handlerNanoseconds.store(0, ordering: .relaxed)
+        latenessNanoseconds.store(0, ordering: .relaxed)
+        silenceNanoseconds.store(0, ordering: .relaxed)
+        skippedNanoseconds.store(0, ordering: .relaxed)
     }
 
     @inline(__always)
@@ -43,9 +43,9 @@ package final class NodeStatistics: Sendable {
     @inline(__always)
     package func countDrop() { dropped.wrappingAdd(1, ordering: .relaxed) }
 
-    func countSilence(_ time: ClockTime) { silence.wrappingAdd(time.nanoseconds, ordering: .relaxed) }
+    func countSilence(nanoseconds: UInt64) { silenceNanoseconds.wrappingAdd(nanoseconds, ordering: .relaxed) }
 
-    func countSkipped(_ time: ClockTime) { skipped.wrappingAdd(time.nanoseconds, ordering: .relaxed) }
+    func countSkipped(nanoseconds: UInt64) { skippedNanoseconds.wrappingAdd(nanoseconds, ordering: .relaxed) }
 
     func countRefusal() { refused.wrappingAdd(1, ordering: .relaxed) }
 
@@ -56,9 +56,10 @@ package final class NodeStatistics: Sendable {
         [
             ("frames", frames.load(ordering: .relaxed)), ("dropped", dropped.load(ordering: .relaxed)),
             ("refused", refused.load(ordering: .relaxed)), ("failed", failed.load(ordering: .relaxed)),
-            ("late", late.load(ordering: .relaxed)), ("handler-time", handlerTime.load(ordering: .relaxed)),
-            ("lateness", lateness.load(ordering: .relaxed)), ("silence", silence.load(ordering: .relaxed)),
-            ("skipped", skipped.load(ordering: .relaxed)),
+            ("late", late.load(ordering: .relaxed)), ("handler-time", handlerNanoseconds.load(ordering: .relaxed)),
+            ("lateness", latenessNanoseconds.load(ordering: .relaxed)),
+            ("silence", silenceNanoseconds.load(ordering: .relaxed)),
+            ("skipped", skippedNanoseconds.load(ordering: .relaxed)),
         ]
     }
 

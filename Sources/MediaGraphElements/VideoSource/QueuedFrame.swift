@@ -91,7 +91,7 @@ extension SendGate where Payload == QueuedFrame {
 
     /// The maximum latency that the node reports: how long the queue can hold frames back. The queue grows with the
     /// graph's latency up to a memory limit. The minimum is zero, because frames are stamped on arrival.
-    var maximumLatency: ClockTime {
+    var maximumLatency: Duration {
         let (format, maxFrames) = monitor.withLock(wakes: false) { ($0.queue.announcedFormat, $0.settings.bound) }
         let rate = format?.framesPerSecond.value ?? 0
         let kept = format.map { LatencyAllowance.memory / max(1, $0.byteCount) } ?? 0

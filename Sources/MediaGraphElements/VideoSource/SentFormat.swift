@@ -11,7 +11,7 @@ final class SentFormat: SentFormatDescription {
     private let range: GstVideoColorRange
     private let rate, aspect: Fraction
     private let packedLength: Int64
-    private let duration: ClockTime?
+    private let durationNanoseconds: UInt64?
     let isPackedByDefault: Bool
     /// The highest rate that the source declared for this size; `nil` if it declared none.
     let maximumRate: Fraction?
@@ -63,11 +63,11 @@ final class SentFormat: SentFormatDescription {
         guard let made = buffer.take() else {
             throw .allocationFailed(.init("frame", actual: "can't allocate \(pool.info.size) bytes"))
         }
-        made.access.duration = duration
+        made.access.durationNanoseconds = durationNanoseconds
         if frame.pointee.rotation != 0 { Rotation.meta.set(frame.pointee.rotation, on: made.access) }
         let flip = marks.flip.load(ordering: .relaxed)
         if flip != 0 { Flip.meta.set(flip, on: made.access) }
-        made.access.setCaptureTime(wallClockNanoseconds())
+        made.access.setCaptureTime(unixNanoseconds: wallClockNanoseconds())
         return QueuedFrame(made, self)
     }
 
@@ -135,11 +135,11 @@ final class SentFormat: SentFormatDescription {
         }
         self.pool = pool
         isPackedByDefault = pool.isPackedByDefault
-        duration = rate.numerator > 0 ? .frame(1, at: rate) : nil
+        durationNanoseconds = rate.numerator > 0 ? ClockTime.frame(1, at: rate).nanoseconds : nil
         maximumRate = rates.max { $0.value < $1.value }
         let nominal = stated.numerator > 0 ? stated : nil
         // A rate below one frame an hour is too slow for a grid, and its timestamps could overflow.
-        nominalRate = nominal.flatMap { ClockTime.frame(1, at: $0) <= .seconds(3600) ? $0 : nil }
+        nominalRate = nominal.flatMap { Duration.frames(1, at: $0) <= .seconds(3600) ? $0 : nil }
         packedLength = Int64(length)
         caps = info.caps
     }

@@ -147,7 +147,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, SourceElement, 
 
     override func unlock() { gate.flush() }
     override func unlockStop() { gate.resume() }
-    override func latencyDecided(_ latency: ClockTime) { gate.latencyDecided(latency) }
+    override func latencyDecided(_ latency: Duration) { gate.latencyDecided(latency) }
     override func downstreamReconfigured() { gate.downstreamReconfigured() }
 
     override func endOfStreamRequested() -> Bool {
@@ -155,7 +155,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, SourceElement, 
         return true
     }
 
-    override var latency: (isLive: Bool, minimum: ClockTime, maximum: ClockTime?) {
+    override var latency: (isLive: Bool, minimum: Duration, maximum: Duration?) {
         gate.pace == .live ? (true, .zero, gate.maximumLatency) : (false, .zero, nil)
     }
 
@@ -229,14 +229,13 @@ final class VideoSourceElement: PushSource, ConfigurableElement, SourceElement, 
 }
 
 extension VideoSourceElement.Settings {
-    /// The default `block-timeout`; `nil` for no limit. A sender at `pace=fast` has nothing else to do than to wait.
-    private static func defaultBlockTimeout(_ pace: Pace) -> ClockTime? { pace == .live ? .milliseconds(100) : nil }
+    /// The default `block-timeout` in nanoseconds; `nil` for no limit. A sender at `pace=fast` has nothing else to do than to wait.
+    private static func defaultBlockTimeout(_ pace: Pace) -> UInt64? { pace == .live ? 100_000_000 : nil }
 
     var gate: VideoGate.Settings {
         VideoGate.Settings(
             pace: pace, policy: backPressure.resolved(isLive: pace == .live), bound: Int(maxFrames),
-            blockTimeout: blockTimeout == .max
-                ? Self.defaultBlockTimeout(pace) : ClockTime(nanoseconds: blockTimeout),
-            stopTimeout: ClockTime(nanoseconds: stopTimeout))
+            blockTimeoutNanoseconds: blockTimeout == .max ? Self.defaultBlockTimeout(pace) : blockTimeout,
+            stopTimeout: .nanoseconds(stopTimeout))
     }
 }

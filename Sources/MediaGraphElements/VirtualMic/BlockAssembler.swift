@@ -7,7 +7,7 @@ import GStreamer
 /// sample doesn't become a buffer, and a block of 10 ms passes without a copy. The assembler also corrects the drift of
 /// the sender's clock. Only the streaming thread uses the assembler.
 final class BlockAssembler {
-    private static let period = ClockTime.milliseconds(10)
+    private static let periodNanoseconds: UInt64 = 10_000_000
 
     /// A correction of the sender's clock drift.
     enum Step {
@@ -38,7 +38,7 @@ final class BlockAssembler {
     private var standing = StandingQueue()
 
     /// `aheadLimit` is passed to `ClockDrift`: a sender that is further ahead doesn't send by a clock.
-    init(quality: Int, drift correction: DriftCorrection, aheadLimit: ClockTime) {
+    init(quality: Int, drift correction: DriftCorrection, aheadLimit: Duration) {
         self.quality = quality
         self.correction = correction
         drift = ClockDrift(correction, aheadLimit: aheadLimit.seconds)
@@ -51,10 +51,8 @@ final class BlockAssembler {
     private var framesAhead: Int { waitingFrames + (converter?.held ?? 0) + (resampler?.held ?? 0) - excess }
 
     /// How much latency the assembler adds. Doesn't change when resampling begins.
-    var delay: ClockTime {
-        ClockTime(
-            nanoseconds: Self.period.nanoseconds + (converter?.delay.nanoseconds ?? 0)
-                + (resampler?.delay.nanoseconds ?? 0))
+    var delay: Duration {
+        .nanoseconds(Self.periodNanoseconds) + (converter?.delay ?? .zero) + (resampler?.delay ?? .zero)
     }
 
     /// The running time of the next sample that arrives.
@@ -152,7 +150,7 @@ final class BlockAssembler {
         let wasCorrecting = drift.ratio != nil
         drift.observe(Double(lateness) / 1e9, lasting: Double(block.weight) / 1e9)
         if let skew = drift.takeSkew() {
-            let frames = output.frames(in: ClockTime(nanoseconds: UInt64(abs(skew) * 1e9)))
+            let frames = output.frames(inNanoseconds: UInt64(abs(skew) * 1e9))
             if skew < 0 { excess += frames } else { silence += frames }
             return skew < 0 ? .skipped(frames) : .filled(frames)
         }
@@ -202,14 +200,14 @@ final class BlockAssembler {
     func fill(_ frames: Int? = nil) {
         guard let output else { return }
         timeline.pause()
-        silence = frames ?? output.frames(in: Self.period)
+        silence = frames ?? output.frames(inNanoseconds: Self.periodNanoseconds)
     }
 
     /// Returns the next buffer of 10 ms, of sound or silence; `nil` if there is none. Returns a shorter buffer of sound
     /// only if `isLast` is true.
     func take(isLast: Bool) -> Buffer? {
         guard let output else { return nil }
-        let period = output.frames(in: Self.period)
+        let period = output.frames(inNanoseconds: Self.periodNanoseconds)
         if waitingFrames >= (isLast ? 1 : period) { return piece(min(waitingFrames, period), isGap: false) }
         guard silence > 0 else { return nil }
         return piece(min(silence, period), isGap: true)
@@ -229,7 +227,7 @@ final class BlockAssembler {
         let begin = timeline.time()
         timeline.count(frames)
         buffer.access.presentationTimestamp = begin
-        buffer.access.duration = ClockTime(nanoseconds: timeline.time().nanoseconds - begin.nanoseconds)
+        buffer.access.durationNanoseconds = timeline.time().nanoseconds - begin.nanoseconds
         if isDiscontinuous {
             buffer.access.markDiscontinuous()
             isDiscontinuous = false

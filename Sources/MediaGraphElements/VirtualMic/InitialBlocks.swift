@@ -29,10 +29,12 @@ struct InitialBlocks {
     }
 
     /// Returns the time at which the first block must go out.
-    func deadline(_ jitter: ClockTime) -> ClockTime { ClockTime(nanoseconds: time.nanoseconds + jitter.nanoseconds) }
+    func deadline(jitterNanoseconds: UInt64) -> ClockTime {
+        ClockTime(nanoseconds: time.nanoseconds + jitterNanoseconds)
+    }
 
-    /// Whether the blocks last as long as `jitter`; further blocks would arrive after the first block's deadline.
-    func isComplete(_ jitter: ClockTime) -> Bool { UInt64(duration) >= jitter.nanoseconds }
+    /// Whether the blocks last as long as the jitter; further blocks would arrive after the first block's deadline.
+    func isComplete(jitterNanoseconds: UInt64) -> Bool { UInt64(duration) >= jitterNanoseconds }
 
     mutating func add(_ block: QueuedBlock) {
         let arrival = block.access.presentationTimestamp ?? .zero
@@ -55,7 +57,7 @@ struct InitialBlocks {
 extension VirtualMicElement {
     /// Whether to hold a block back until the arrivals of further blocks are known.
     func isHeldBack(_ block: QueuedBlock) -> Bool {
-        !beginning.isEmpty || isLive && !block.isGiven && jitter > .zero && element.currentRunningTime != nil
+        !beginning.isEmpty || isLive && !block.isGiven && jitterNanoseconds > 0 && element.currentRunningTime != nil
     }
 
     /// Whether blocks are still held back after this step.

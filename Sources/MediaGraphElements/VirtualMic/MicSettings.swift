@@ -38,10 +38,10 @@ struct MicSettings: HandlerSettings {
     var gate: AudioGate.Settings {
         var rules = QueuedBlock.Rules()
         rules.allowsStereo = stereo
-        rules.maximumDuration = ClockTime(nanoseconds: maxDuration)
+        rules.maximumDuration = .nanoseconds(maxDuration)
         return AudioGate.Settings(
             pace: pace, policy: backPressure == .block ? .block : .refuse, bound: Int(clamping: bufferTime),
-            blockTimeout: ClockTime(nanoseconds: blockTimeout), stopTimeout: ClockTime(nanoseconds: stopTimeout),
+            blockTimeoutNanoseconds: blockTimeout, stopTimeout: .nanoseconds(stopTimeout),
             rules: rules)
     }
 
@@ -49,7 +49,7 @@ struct MicSettings: HandlerSettings {
         // Jitter alone doesn't put a sender this far ahead: the sender waits for room in the queue, or would have to.
         BlockAssembler(
             quality: Int(quality), drift: pace == .live ? drift : .none,
-            aheadLimit: ClockTime(nanoseconds: min(bufferTime, 100_000_000)))
+            aheadLimit: .nanoseconds(min(bufferTime, 100_000_000)))
     }
 }
 

@@ -14,7 +14,7 @@ struct QueuedBlock: SentPayload {
     /// Which blocks a node accepts.
     struct Rules: Sendable {
         var allowsStereo = false
-        var maximumDuration = ClockTime.seconds(1)
+        var maximumDuration = Duration.seconds(1)
     }
 
     static let actionName = "sending audio"
@@ -31,7 +31,7 @@ struct QueuedBlock: SentPayload {
     let isGiven: Bool
 
     init(_ buffer: consuming Buffer, _ format: consuming SentAudioFormat, isGiven: Bool) {
-        weight = Int(format.info.duration(ofFrames: buffer.access.size / format.info.bytesPerFrame).nanoseconds)
+        weight = Int(format.info.durationNanoseconds(ofFrames: buffer.access.size / format.info.bytesPerFrame))
         self.buffer = UnmanagedBuffer(buffer)
         retained = .passRetained(format)
         self.isGiven = isGiven

@@ -34,7 +34,7 @@ struct SampleTimeline: Sendable {
 
     /// Returns the running time of the frame that goes out `offset` frames after the next one.
     func time(ofFrame offset: Int = 0) -> ClockTime {
-        ClockTime(nanoseconds: anchor.nanoseconds + info.duration(ofFrames: frames + offset).nanoseconds)
+        ClockTime(nanoseconds: anchor.nanoseconds + info.durationNanoseconds(ofFrames: frames + offset))
     }
 
     /// Returns the gap before a block with the timestamp `time`, with `waiting` frames still to go out before the
@@ -53,7 +53,7 @@ struct SampleTimeline: Sendable {
         }
         if difference > Self.longestPause { return .jump }
         if difference > (isPaused ? 0 : Self.tolerance) {
-            let count = info.frames(in: ClockTime(nanoseconds: UInt64(difference)))
+            let count = info.frames(inNanoseconds: UInt64(difference))
             return count > 0 ? .silence(count) : .none
         }
         if isGiven, isPaused || difference < -Self.tolerance { delay -= difference }

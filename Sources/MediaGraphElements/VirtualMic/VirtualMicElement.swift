@@ -36,7 +36,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, SourceElement, N
     // Only the streaming thread uses these. `start` resets them.
     var assembler: BlockAssembler = defaultSettings.assembler
     var isLive = true
-    var jitter = ClockTime.zero
+    var jitterNanoseconds: UInt64 = 0
     private var bufferTime = 0
     /// Whether the status is on. Only then does silence go out in place of missing sound.
     private var isOn = false
@@ -172,7 +172,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, SourceElement, N
         let settings = settings.current
         assembler = settings.assembler
         isLive = settings.pace == .live
-        jitter = ClockTime(nanoseconds: settings.jitter)
+        jitterNanoseconds = settings.jitter
         bufferTime = Int(settings.bufferTime)
         isOn = false
         postponed = nil
@@ -191,7 +191,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, SourceElement, N
         gate.flush()
     }
     override func unlockStop() { gate.resume() }
-    override func latencyDecided(_ latency: ClockTime) { gate.latencyDecided(latency) }
+    override func latencyDecided(_ latency: Duration) { gate.latencyDecided(latency) }
     override func downstreamReconfigured() { gate.downstreamReconfigured() }
 
     override func endOfStreamRequested() -> Bool {
@@ -201,7 +201,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, SourceElement, N
 
     /// The minimum latency is the jitter that a block may be late, plus the assembler's delay, plus the device's
     /// latency. The maximum adds the sound that the queue can hold back.
-    override var latency: (isLive: Bool, minimum: ClockTime, maximum: ClockTime?) {
+    override var latency: (isLive: Bool, minimum: Duration, maximum: Duration?) {
         let settings = settings.current
         guard settings.pace == .live else { return (false, .zero, nil) }
         let usedInput = device.isReplaced ? nil : input.withLock { $0 }
@@ -211,8 +211,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, SourceElement, N
         let minimum =
             settings.jitter + delay.load(ordering: .relaxed) + upstreamLatency.load(ordering: .relaxed)
         return (
-            true, ClockTime(nanoseconds: minimum),
-            ClockTime(nanoseconds: minimum + settings.bufferTime + settings.maxDuration)
+            true, .nanoseconds(minimum), .nanoseconds(minimum + settings.bufferTime + settings.maxDuration)
         )
     }
 
@@ -263,9 +262,9 @@ final class VirtualMicElement: PushSource, ConfigurableElement, SourceElement, N
 
     /// Waits for the gate's next step. Returns `nil` if no block arrived in time.
     private func next() -> AudioGate.Queue.Step? {
-        if !beginning.isEmpty { return gate.next(by: beginning.deadline(jitter)) }
+        if !beginning.isEmpty { return gate.next(by: beginning.deadline(jitterNanoseconds: jitterNanoseconds)) }
         guard isLive, isOn, assembler.timeline.hasBegun, element.currentRunningTime != nil else { return gate.next() }
-        let allowed = jitter.nanoseconds + upstreamMaximum.load(ordering: .relaxed)
+        let allowed = jitterNanoseconds + upstreamMaximum.load(ordering: .relaxed)
         return gate.next(by: ClockTime(nanoseconds: assembler.due.nanoseconds + allowed))
     }
 
@@ -320,7 +319,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, SourceElement, N
         switch assembler.gap(before: block, isLive: isLive) {
         case .none:
             guard isLive,
-                assembler.shouldDrop(for: block, queued: gate.level, held: bufferTime + Int(jitter.nanoseconds))
+                assembler.shouldDrop(for: block, queued: gate.level, held: bufferTime + Int(jitterNanoseconds))
             else { break }
             // Dropped silence of a device isn't counted as a loss.
             if block.access.isGap { block.discard() } else { gate.drop(block) }
@@ -332,7 +331,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, SourceElement, N
             }
             guard !isHeldBack(block) else {
                 beginning.add(block)
-                return beginning.isComplete(jitter) ? pushInitialBlocks() : nil
+                return beginning.isComplete(jitterNanoseconds: jitterNanoseconds) ? pushInitialBlocks() : nil
             }
             let time = block.access.presentationTimestamp ?? .zero
             if isLive, !block.isGiven {
@@ -371,7 +370,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, SourceElement, N
         case .filled(let frames):
             Self.log.log(.info, raw: object, "drift: sound is late, inserting \(frames) frames of silence")
         case .skipped(let frames):
-            gate.statistics.countSkipped(assembler.output?.duration(ofFrames: frames) ?? .zero)
+            gate.statistics.countSkipped(nanoseconds: assembler.output?.durationNanoseconds(ofFrames: frames) ?? 0)
             Self.log.log(.info, raw: object, "drift: sound is early, dropping \(frames) frames")
         }
     }
@@ -386,7 +385,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, SourceElement, N
     private func send(_ piece: consuming Buffer, _ buffer: inout Buffer?) -> Bool {
         if isLive, let time = piece.access.presentationTimestamp { gate.waitInPace(until: time) }
         guard !isFlushed.load(ordering: .acquiring) else { return false }
-        if piece.access.isGap { gate.statistics.countSilence(piece.access.duration ?? .zero) }
+        if piece.access.isGap { gate.statistics.countSilence(nanoseconds: piece.access.durationNanoseconds ?? 0) }
         buffer = consume piece
         return true
     }

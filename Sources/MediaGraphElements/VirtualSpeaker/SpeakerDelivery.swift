@@ -208,7 +208,8 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
         if active[channel.number] == nil { changeStatus(channel, true) }
         let began = monotonicNanoseconds()
         if isLive, let runningTime = times.running, let now = owner.element?.currentRunningTime {
-            statistics.lateness.store(Int64(bitPattern: now.nanoseconds &- runningTime.nanoseconds), ordering: .relaxed)
+            statistics.latenessNanoseconds.store(
+                Int64(bitPattern: now.nanoseconds &- runningTime.nanoseconds), ordering: .relaxed)
         }
         guard let consumer else {
             statistics.countFrame()
@@ -230,7 +231,7 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
         }
         if !isKept { statistics.countDrop() }
         statistics.countFrame()
-        statistics.handlerTime.wrappingAdd(monotonicNanoseconds() - began, ordering: .relaxed)
+        statistics.handlerNanoseconds.wrappingAdd(monotonicNanoseconds() - began, ordering: .relaxed)
         return .passed
     }
 

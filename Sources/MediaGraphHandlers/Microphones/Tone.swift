@@ -13,7 +13,8 @@ final class Tone: VirtualMic, NamedHandler {
         HandlerOption("wave", default: "sine", "sine, square, saw or triangle"),
         HandlerOption("rate", default: "48000", "samples per second"),
         HandlerOption("channels", default: "1", "1, or 2 if the node has stereo=true"),
-        HandlerOption("seconds", default: "0", "duration, after which the stream ends; 0 for an endless stream"),
+        HandlerOption(
+            "seconds", default: "0", "duration in seconds, after which the stream ends; 0 for an endless stream"),
     ]
 
     enum Wave: String, CaseIterable {

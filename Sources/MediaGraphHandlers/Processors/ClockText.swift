@@ -29,9 +29,9 @@ struct ClockText {
 
     /// Returns a new picture if the text differs from the last one; `nil` if it doesn't.
     ///
-    /// - Parameter captureTime: the time to show, in nanoseconds since 1970; `nil` for the current time.
-    mutating func picture(at captureTime: UInt64?) throws(MediaGraphError) -> Picture? {
-        let now = time_t((captureTime ?? wallClockNanoseconds()) / 1_000_000_000)
+    /// - Parameter captureNanoseconds: the time to show, in nanoseconds since 1970; `nil` for the current time.
+    mutating func picture(atUnixNanoseconds captureNanoseconds: UInt64?) throws(MediaGraphError) -> Picture? {
+        let now = time_t((captureNanoseconds ?? wallClockNanoseconds()) / 1_000_000_000)
         guard now != second else { return nil }
         second = now
         let text = prefix + Self.string(now, format)

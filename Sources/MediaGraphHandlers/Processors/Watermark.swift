@@ -96,7 +96,7 @@ struct Watermark: VideoProcessor, NamedHandler {
     mutating func process(_ frame: inout VideoFrame) throws -> Verdict {
         guard opacity > 0 else { return .pass }
         let info = frame.info
-        if let changed = try clock?.picture(at: frame.captureTime) {
+        if let changed = try clock?.picture(atUnixNanoseconds: frame.captureUnixNanoseconds) {
             picture = changed
             fitted = nil
         }

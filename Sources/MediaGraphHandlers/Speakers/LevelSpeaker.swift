@@ -18,14 +18,14 @@ package struct LevelSpeaker: VirtualSpeaker, NamedHandler {
     /// The name of the bus message.
     static let messageName = "mediagraph-level"
 
-    private let interval: ClockTime
+    private let intervalNanoseconds: UInt64
     private var registration: SpeakerRegistration?
     private var levels: [SpeakerStream: Level] = [:]
 
     package static func validate(_ options: HandlerOptions) throws { _ = try Self(options: options) }
 
     package init(options: HandlerOptions) throws {
-        interval = .milliseconds(UInt64(try options.int("interval", in: 1...60_000, default: 100)))
+        intervalNanoseconds = 1_000_000 * UInt64(try options.int("interval", in: 1...60_000, default: 100))
     }
 
     package mutating func registered(_ registration: SpeakerRegistration) { self.registration = registration }
@@ -43,7 +43,7 @@ package struct LevelSpeaker: VirtualSpeaker, NamedHandler {
     }
 
     private mutating func measure(_ frame: borrowing AudioFrame, _ stream: SpeakerStream) {
-        let length = max(1, frame.info.frames(in: interval)) * frame.channelCount
+        let length = max(1, frame.info.frames(inNanoseconds: intervalNanoseconds)) * frame.channelCount
         var level = levels[stream] ?? Level()
         let samples = frame.samples
         var next = 0

@@ -84,8 +84,8 @@ private final class WaveFile {
     private let pipeline: Pipeline
     private let source: AppSource
     private let outcome = BlockingMonitor<Outcome?>(nil)
-    /// The time for writing the queued data to the disk, in microseconds.
-    private static let timeLimit: Int64 = 10_000_000
+    /// The time for writing the queued data to the disk.
+    private static let timeLimit = Duration.seconds(10)
 
     init(_ path: String, _ info: AudioInfo) throws(MediaGraphError) {
         self.path = path

@@ -115,7 +115,7 @@ import Testing
         let run = try Self.shell(
             """
             provides
-            mediagraph run --json 'devicesource source="pipewiresrc target-object=drawn" reconnect=gap stall-timeout=3000 !
+            mediagraph run --json 'devicesource source="pipewiresrc target-object=drawn" reconnect=gap stall-timeout=3000000000 !
                 video/x-raw,format=YUY2,width=640,height=360 ! rawdatapipe name=pipe handler=count' >"$log" & graph=$!
             waits 1 says '"event":"status".*"on":true'
             vanishes

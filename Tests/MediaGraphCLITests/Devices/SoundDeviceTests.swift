@@ -50,7 +50,7 @@ import Testing
             """
             log=$SOUND_DIR/log
             mapfile -d '' -t server </proc/$(pgrep -f "pulseaudio.*$SOUND_DIR")/cmdline
-            mediagraph run --json 'devicesource reconnect=slate stall-timeout=1000 source="pulsesrc device=microphone" !
+            mediagraph run --json 'devicesource reconnect=slate stall-timeout=1000000000 source="pulsesrc device=microphone" !
                 fakesink' >"$log" & graph=$!
             trap 'kill -KILL $graph $(jobs -p) 2>/dev/null || true' EXIT
             waits() {

@@ -37,7 +37,7 @@ import Testing
     @Test("GR-3 a frame that arrives early has a latency of 0, not a negative one")
     func early() {
         var counts = NodeCounts.none
-        (counts.frames, counts.lateness) = (10, -5_000_000)
+        (counts.frames, counts.lateness) = (10, .milliseconds(-5))
         var meter = ProgressMeter()
         meter.add(
             [

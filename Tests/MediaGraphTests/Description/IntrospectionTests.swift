@@ -25,7 +25,7 @@ import Testing
             ("queue", "max-size-time", true), ("queue", "max-size-bytes", false), ("fakesink", "max-lateness", true),
             ("compositor", "latency", true), ("rtpjitterbuffer", "latency", false), ("identity", "sleep-time", false),
             ("alsasrc", "buffer-time", false), ("souphttpsrc", "timeout", false), ("rtspsrc", "timeout", false),
-            ("videosource", "block-timeout", true), ("devicesource", "stall-timeout", false),
+            ("videosource", "block-timeout", true), ("devicesource", "stall-timeout", true),
             ("virtualmic", "jitter", true), ("videotestsrc", "pattern", false),
         ])
     func nanoseconds(_ factory: String, _ property: String, _ isInNanoseconds: Bool) throws {

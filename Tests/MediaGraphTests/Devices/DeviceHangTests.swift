@@ -83,12 +83,12 @@ import Testing
             return position.pause / second
         }
         #expect(pauses == [4, 8, 16, 32, 32, 32, 32, 32, 32, 32])
-        func next(_ unanswered: Int) -> (job: DeviceState.Job?, wait: Int64?) {
+        func next(_ unanswered: Int) -> (job: DeviceState.Job?, wait: Duration?) {
             position.unanswered = unanswered
-            return position.next(at: 5 * second, stallTimeout: 5000)
+            return position.next(at: 5 * second, stallTimeout: 5 * second)
         }
         position.nextTry = 7 * second
-        #expect(next(9).job == nil && next(9).wait == 2_000_001)
+        #expect(next(9).job == nil && next(9).wait == .microseconds(2_000_001))
         position.nextTry = 5 * second
         guard case .attempt = next(9).job else {
             Issue.record("no attempt")
@@ -104,11 +104,11 @@ import Testing
         let asked = Mutex(0)
         source.deviceState.withLock { $0.abandon() }
         #expect(throws: MediaGraphError.self) {
-            try source.ask("a device", within: 60_000, isOpening: true) { asked.withLock { $0 += 1 } }
+            try source.ask("a device", within: .seconds(60), isOpening: true) { asked.withLock { $0 += 1 } }
         }
         #expect(asked.withLock { $0 } == 0)
         // Closing is still allowed.
-        try source.ask("a device", within: 60_000) { asked.withLock { $0 += 1 } }
+        try source.ask("a device", within: .seconds(60)) { asked.withLock { $0 += 1 } }
         #expect(asked.withLock { $0 } == 1)
     }
 
@@ -133,7 +133,7 @@ import Testing
 
     @Test("DV-2 a device is looked for again while the abandoned one still hangs")
     func triesWhileOneHangs() async throws {
-        let run = try DeviceRun("reconnect=slate stall-timeout=200")
+        let run = try DeviceRun("reconnect=slate stall-timeout=200000000")
         try await run.graph.start()
         #expect(run.deviceGives())
         // Closing the first device hangs; the device that is opened meanwhile works.

@@ -7,10 +7,10 @@ import TestSupport
 struct DeviceRun {
     struct Seen: Sendable {
         var time: ClockTime
-        var duration: ClockTime
+        var duration: Duration
         /// When the device produced the buffer; `nil` for a stand-in's buffer.
         var made: UInt64?
-        var end: ClockTime { ClockTime(nanoseconds: time.nanoseconds + duration.nanoseconds) }
+        var end: ClockTime { time + duration }
     }
 
     let device: PluggableDevice

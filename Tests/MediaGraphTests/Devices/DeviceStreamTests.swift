@@ -142,7 +142,7 @@ import Testing
         let device = PluggableDevice(#function)
         let graph = try Graph(
             """
-            devicesource name=a reconnect=slate stall-timeout=1500 source="testmicrophone device=\\"\(#function)\\"" !
+            devicesource name=a reconnect=slate stall-timeout=1500000000 source="testmicrophone device=\\"\(#function)\\"" !
             fakesink sync=false
             """)
         #expect(graph.progress.first?.unit == .blocks)
@@ -184,7 +184,7 @@ import Testing
         let run = try DeviceRun("reconnect=slate", then: "fakesink name=end sync=false")
         try await run.graph.start()
         #expect(run.deviceGives())
-        let frame = ClockTime.frame(1, at: Fraction(30, 1))
+        let frame = Duration.frames(1, at: Fraction(30, 1))
         let end = try #require(try run.graph.element("end").staticPad("sink"))
         #expect(try #require(end.upstreamLatency()).isLive && end.upstreamLatency()?.minimum == frame)
         run.device.state = .missing

@@ -1,3 +1,4 @@
+import Foundation
 import GStreamer
 import MediaGraphTesting
 import Testing
@@ -252,7 +253,7 @@ import Testing
             var harness = try ProcessorHarness<Watermark>(options: options)
             return try seconds.map { second in
                 var frame = TestFrame(.init(.bgra), width: 320, height: 180, filledWith: 60)
-                frame.captureTime = second * 1_000_000_000 + 5
+                frame.captureTime = Date(timeIntervalSince1970: Double(second) + 0.000_005)
                 return try harness.process(frame).frame.bytes
             }
         }

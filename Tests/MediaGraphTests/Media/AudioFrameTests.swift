@@ -58,7 +58,7 @@ import Testing
         #expect(owned.sampleRate == 48_000)
         #expect(owned.frameCount == 3)
         #expect(owned.byteLength == 12)
-        #expect(owned.duration == ClockTime(nanoseconds: 62_500))
+        #expect(owned.duration == .nanoseconds(62_500))
         #expect(owned.presentationTimestamp == .milliseconds(20))
         #expect(owned.runningTime == .milliseconds(30))
         #expect(!owned.isGap)

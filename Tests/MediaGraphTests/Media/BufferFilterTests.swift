@@ -63,12 +63,12 @@ import Testing
             let buffer = Self.numbered()
             buffer.access.presentationTimestamp = .milliseconds(number * 1_000_000)
             buffer.access.duration = .milliseconds(33)
-            buffer.access.setCaptureTime(1_700_000_000_000_000_000 + number)
+            buffer.access.setCaptureTime(unixNanoseconds: 1_700_000_000_000_000_000 + number)
             meta.set(Int32(number) * 90, on: buffer.access)
             let out = try filter.apply(buffer, caps: caps)
             #expect(out.access.presentationTimestamp == .milliseconds(number * 1_000_000))
             #expect(out.access.duration == .milliseconds(33))
-            #expect(out.access.captureTime == 1_700_000_000_000_000_000 + number)
+            #expect(out.access.captureUnixNanoseconds == 1_700_000_000_000_000_000 + number)
             #expect(meta.value(of: out.access) == Int32(number) * 90)
         }
     }

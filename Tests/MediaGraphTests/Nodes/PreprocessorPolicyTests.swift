@@ -117,7 +117,7 @@ import Testing
         try await graph.run()
         var reports: [(processed: UInt64, dropped: UInt64)] = []
         for await case .qualityOfService("p", let jitter, let processed, let dropped) in events {
-            #expect(jitter > 0)
+            #expect(jitter > .zero)
             reports.append((processed, dropped))
         }
         let counts = try graph.preprocessor("p").statistics

@@ -40,7 +40,7 @@ import Testing
         try graph.videoSource("src").attach(source)
         let frames = try graph.rawDataPipe("pipe").frames
         try await graph.start()
-        let before = wallClockNanoseconds()
+        let before = Date(unixNanoseconds: wallClockNanoseconds())
         try sendNow(
             source.sender, patternedFrame(width: 1280, height: 720),
             FrameDescription(
@@ -54,7 +54,7 @@ import Testing
         #expect(frame.presentationTimestamp == .milliseconds(40))
         #expect(frame.runningTime == .milliseconds(40))
         let captureTime = try #require(frame.captureTime)
-        #expect(captureTime >= before && captureTime <= wallClockNanoseconds())
+        #expect(captureTime >= before && captureTime <= Date(unixNanoseconds: wallClockNanoseconds()))
         try frame.withFrame { frame in
             #expect(frame.colorRange == .limited)
             #expect(frame.colorMatrix == .bt709)

@@ -220,7 +220,7 @@ extension SendQueue<Int> {
     @Test("VS-8 a dropping queue counts by the frames' timestamps, even if the frames arrive at once")
     func stampedAhead() {
         var queue = sendingQueue(.dropOldest)
-        queue.latency = .milliseconds(500)
+        queue.latencyNanoseconds = 500_000_000
         var accepted = 0
         while case .accepted = queue.offer(accepted + 1, .arrived(.zero), suspends: false), accepted < 99 {
             accepted += 1

@@ -235,7 +235,9 @@ import Testing
         let element = try #require(Element(factory: "videosource"))
         let gate = VideoGate(owner: WeakElement(ElementInstance(element.raw)), marks: FrameMarks())
         var settings = VideoGate.Settings()
-        (settings.pace, settings.policy, settings.bound, settings.blockTimeout) = (.fast, .block, 1, .seconds(60))
+        (settings.pace, settings.policy, settings.bound, settings.blockTimeoutNanoseconds) = (
+            .fast, .block, 1, 60_000_000_000
+        )
         gate.initialize(settings)
         gate.open()
         gate.startSendReturned()
@@ -276,7 +278,7 @@ import Testing
         let gate = VideoGate(owner: WeakElement(ElementInstance(element.raw)), marks: FrameMarks())
         var settings = VideoGate.Settings()
         (settings.pace, settings.policy, settings.bound) = (.fast, .block, 1)
-        settings.blockTimeout = .seconds(60)
+        settings.blockTimeoutNanoseconds = 60_000_000_000
         settings.rules = [VideoCapability(width: 16, height: 16, framesPerSecond: Fraction(10, 1))]
         gate.initialize(settings)
         gate.open()

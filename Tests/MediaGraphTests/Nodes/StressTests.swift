@@ -77,7 +77,7 @@ import Testing
         let stock = ["preprocessor": "qos=true", "frameobserver": "qos=true", "upright": "flip::qos=true"]
         let own = [
             "virtualmic": "quality=11", "sharesource": "share_video::max-frames=500000",
-            "devicesource": "stall-timeout=999999999", "alphachannel": "enabled=true",
+            "devicesource": "stall-timeout=9999999999999", "alphachannel": "enabled=true",
         ]
         let property = stock[factory] ?? own[factory] ?? "max-frames=500000"
         let sources = [

@@ -165,10 +165,9 @@ import Testing
         let element = try #require(Element(factory: "videosource"))
         #expect(try element.property("backpressure", as: BackPressure.self) == .auto)
         #expect(try element.property("max-frames", as: Int32.self) == 2)
-        #expect(VideoSourceElement.Settings(pace: .live).gate.blockTimeout == .milliseconds(100))
-        #expect(VideoSourceElement.Settings(pace: .fast).gate.blockTimeout == nil)
-        #expect(
-            VideoSourceElement.Settings(pace: .fast, blockTimeout: 7).gate.blockTimeout == ClockTime(nanoseconds: 7))
+        #expect(VideoSourceElement.Settings(pace: .live).gate.blockTimeoutNanoseconds == 100_000_000)
+        #expect(VideoSourceElement.Settings(pace: .fast).gate.blockTimeoutNanoseconds == nil)
+        #expect(VideoSourceElement.Settings(pace: .fast, blockTimeout: 7).gate.blockTimeoutNanoseconds == 7)
         #expect(BackPressure.auto.resolved(isLive: true) == .dropOldest)
         #expect(BackPressure.auto.resolved(isLive: false) == .block)
     }
@@ -180,7 +179,7 @@ import Testing
         let isHeld = BlockingMonitor(true)
         try graph.rawDataPipe("pipe").receive { frame in
             times.add(frame.presentationTimestamp!.nanoseconds)
-            _ = isHeld.wait(timeout: 300_000) { $0 ? nil : true }
+            _ = isHeld.wait(timeout: .milliseconds(300)) { $0 ? nil : true }
             isHeld.withLock { $0 = false }
         }
         let frames = (0..<20).map { _ in TestFrame(.i420, width: 16, height: 16, filledWith: 7) }

@@ -246,6 +246,6 @@ import Testing
     }
 }
 
-extension ClockTime {
+extension Duration {
     fileprivate var milliseconds: Int { Int(nanoseconds / 1_000_000) }
 }

@@ -105,7 +105,7 @@ import Testing
         func finish() async throws {
             // No more frames arrive that could be late.
             #expect(received.all.count <= max(1, Int(sent) - Int(latency / 33_333_334) + 1))
-            clock.advance(by: ClockTime(nanoseconds: latency + 1_000_000_000))
+            clock.advance(by: .nanoseconds(latency + 1_000_000_000))
             #expect(waitUntil { received.all.count == sent }, "\(received.all.count) of \(sent)")
             #expect(received.all == (0..<sent).map { $0 * 33_333_333 })
             for name in ["carol", "alice", "camera", "pipe"] {
@@ -219,7 +219,7 @@ import Testing
     private func taken(from reader: StreamReader) -> [Int] {
         var numbers: [Int] = []
         while true {
-            switch reader.next(timeout: 0) {
+            switch reader.next(timeoutNanoseconds: 0) {
             case .buffer(let frame):
                 let buffer = frame.buffer.take()
                 numbers.append(Int((buffer.access.presentationTimestamp?.nanoseconds ?? 0) / 100_000_000))
@@ -240,7 +240,8 @@ import Testing
     func memory() {
         var queue = BoundedQueue<LargeFrame, Never>(bound: 2, policy: .dropOldest)
         var count = 0
-        while !queue.isFull(for: LargeFrame(number: UInt64(count)).timestamp, bound: 2, latency: .seconds(10)),
+        while !queue.isFull(
+            for: LargeFrame(number: UInt64(count)).timestamp, bound: 2, latencyNanoseconds: 10_000_000_000),
             count < 1000
         {
             queue.appendBeyondBound(LargeFrame(number: UInt64(count)))
@@ -256,12 +257,12 @@ import Testing
         queue.initialize(bound: 2, policy: .block)
         queue.open()
         queue.opened()
-        queue.latency = .milliseconds(500)
+        queue.latencyNanoseconds = 500_000_000
         var accepted = 0
         while case .accepted = queue.offer(accepted + 1) { accepted += 1 }
         // With a timestamp of 0.8 s, the first three frames are late.
         #expect(accepted == 7)
-        queue.latency = .zero
+        queue.latencyNanoseconds = 0
         guard case .full = queue.offer(8) else {
             Issue.record("the queue has room")
             return

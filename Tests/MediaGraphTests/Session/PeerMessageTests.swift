@@ -35,7 +35,7 @@ import Testing
         GStreamerRuntime.initialize()
         let buffer = Buffer(filledWith: 7, count: 100)!
         buffer.access.presentationTimestamp = .seconds(3)
-        buffer.access.setCaptureTime(12345)
+        buffer.access.setCaptureTime(unixNanoseconds: 12345)
         buffer.access.contentFlags = .max
         buffer.access.decodingTimestamp = .seconds(2)
         Rotation.meta.set(90, on: buffer.access)
@@ -73,7 +73,9 @@ import Testing
         #expect(!made.access.isKeyframe && made.access.isDiscontinuous && made.access.contentFlags == shared.flags)
         // Flags about memory and locks are the buffer's own.
         #expect(shared.flags != .max)
-        #expect(made.access.captureTime == 12345 && made.access.isGap && Rotation(of: made.access) == .clockwise90)
+        #expect(
+            made.access.captureUnixNanoseconds == 12345 && made.access.isGap
+                && Rotation(of: made.access) == .clockwise90)
         #expect(shared.memory == 9 && shared.capacity == 128 && shared.length == 100)
     }
 

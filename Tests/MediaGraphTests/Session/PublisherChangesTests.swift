@@ -36,7 +36,9 @@ import Testing
             bob.recalculateLatency()
             let isReported = waitUntil {
                 if let buffer = Buffer(filledWith: 9, count: 16 * 16 * 3 / 2) { source.push(buffer) }
-                guard case .signal(.timing(let timing)) = reader.next(timeout: 1000) else { return false }
+                guard case .signal(.timing(let timing)) = reader.next(timeoutNanoseconds: 1_000_000) else {
+                    return false
+                }
                 return timing.latency == .milliseconds(UInt64(latency))
             }
             #expect(isReported, "\(latency) ms")

@@ -1,3 +1,4 @@
+import Foundation
 import GStreamer
 import Synchronization
 import TestSupport
@@ -48,7 +49,7 @@ import Testing
         var size: String
         var rotation: Rotation
         var timestamp: ClockTime?
-        var captureTime: UInt64?
+        var captureTime: Date?
         var aspect: Fraction
         var bytes: [UInt8]
 

@@ -18,7 +18,7 @@ import Testing
         let folder = try TemporaryFolder()
         let listener = try LocalSocket.listening(at: folder.file("socket"))
         let outbox = PeerOutbox(try LocalSocket.connected(to: folder.file("socket")))
-        guard case .connected(let other) = listener.accept(timeout: 60_000_000) else {
+        guard case .connected(let other) = listener.accept(timeout: .seconds(60)) else {
             Issue.record("no connection arrived")
             return
         }
@@ -71,7 +71,7 @@ import Testing
         let other = OtherRoom()
         let link = try RoomLink(room: #function, delegate: other)
         link.start()
-        func accepted(_ timeout: Int64) -> LocalSocket? {
+        func accepted(_ timeout: Duration) -> LocalSocket? {
             guard case .connected(let socket) = entry.socket.accept(timeout: timeout) else { return nil }
             return socket
         }
@@ -85,17 +85,17 @@ import Testing
         shared.layout = VideoLayout(words: [2, 16 << 32 | 16, 0, 16, 256, 8, 1 << 20, 8])
         let outside = BufferMessage.buffer(other.bobs.key, shared).bytes
         for (round, nonsense) in [(Data("nonsense".utf8), nil), (outside, memory.descriptor)].enumerated() {
-            let socket = try #require(accepted(60_000_000))
+            let socket = try #require(accepted(.seconds(60)))
             _ = socket.send(PeerMessage.hello(version: PeerMessage.version, users: ["bob"]).bytes)
             #expect(waitUntil { other.users.all.count == round * 2 + 1 })
             _ = socket.send(nonsense.0, descriptor: nonsense.1)
             #expect(waitUntil { other.users.all.count == round * 2 + 2 })
         }
         #expect(other.users.all == ["bob", "-bob", "bob", "-bob"])
-        let socket = try #require(accepted(60_000_000))
+        let socket = try #require(accepted(.seconds(60)))
         _ = socket.send(PeerMessage.hello(version: PeerMessage.version + 1, users: ["bob"]).bytes)
         while socket.receive() != nil {}
-        #expect(accepted(2_500_000) == nil && other.users.all.count == 4)
+        #expect(accepted(.milliseconds(2500)) == nil && other.users.all.count == 4)
         link.stop()
         directory.leave(entry.endpoint)
     }

@@ -71,7 +71,7 @@ import Testing
             import socket, sys
             s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect(sys.argv[1]); s.recv(1)
             """, [socketPath])
-        guard case .refused(let user) = listener.accept(timeout: 60_000_000) else {
+        guard case .refused(let user) = listener.accept(timeout: .seconds(60)) else {
             kill(stranger.processIdentifier, SIGKILL)
             Issue.record("the stranger was accepted")
             return
@@ -118,7 +118,7 @@ import Testing
         #expect(waitUntil { !first.warnings.all.isEmpty })
         #expect(first.warnings.all.count == 1 && first.warnings.all[0].contains("777"), "\(first.warnings.all)")
         chmod(directory.path, 0o700)
-        guard case .connected = other.socket.accept(timeout: 60_000_000) else {
+        guard case .connected = other.socket.accept(timeout: .seconds(60)) else {
             Issue.record("the link didn't connect")
             return
         }
@@ -131,7 +131,7 @@ import Testing
     func heldLock() throws {
         let folder = try TemporaryFolder()
         let base = folder.file("rooms")
-        let directory = RoomDirectory(room: "r", base: base, lockTimeout: 0)
+        let directory = RoomDirectory(room: "r", base: base, lockTimeout: .zero)
         let entry = try directory.enter()
         let lock = try #require(try FileLock("\(base)/lock"))
         lock.write("1234")

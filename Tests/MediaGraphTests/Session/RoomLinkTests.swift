@@ -39,7 +39,7 @@ import Testing
                         width: 640, height: 360, rotation: .clockwise90, framesPerSecond: Fraction(30, 1),
                         timestamp: source.sender.runningTime))
                 while true {
-                    switch reader.next(timeout: 100_000) {
+                    switch reader.next(timeoutNanoseconds: 100_000_000) {
                     case .buffer(let frame):
                         let buffer = frame.buffer.take()
                         let info = other.bobs.format.flatMap { VideoInfo($0.caps) }

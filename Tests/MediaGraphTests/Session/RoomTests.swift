@@ -154,7 +154,7 @@ import Testing
     }
 
     private func next(_ reader: StreamReader) -> String {
-        switch reader.next(timeout: 100_000) {
+        switch reader.next(timeoutNanoseconds: 100_000_000) {
         case .buffer(let frame):
             let buffer = frame.buffer.take()
             return "\(buffer.access.size)"

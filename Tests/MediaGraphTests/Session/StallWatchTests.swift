@@ -59,7 +59,7 @@ import Testing
         let reader = StreamReader(bound: 2, now: { clock.withLock { $0 } })
         func step(at seconds: Int64) -> String {
             clock.withLock { $0 = seconds * Self.second }
-            switch reader.next(timeout: 1) {
+            switch reader.next(timeoutNanoseconds: 1000) {
             case .stalled(let isStalled): return isStalled ? "stalled" : "resumed"
             case .idle: return "idle"
             case .signal: return "signal"

@@ -6,8 +6,8 @@ import Testing
         "SE-1 a shifted segment keeps its moments, and times before its beginning are outside",
         arguments: [0, 5_000_000_000, -5_000_000_000, -15_000_000_000] as [Int64])
     func shifted(by nanoseconds: Int64) {
-        let segment = Segment().shifted(by: 10_000_000_000)
-        let moved = segment.shifted(by: nanoseconds)
+        let segment = Segment().shifted(byNanoseconds: 10_000_000_000)
+        let moved = segment.shifted(byNanoseconds: nanoseconds)
         for seconds in [0.0, 3.0, 20.0] {
             let running = 10e9 + seconds * 1e9 + Double(nanoseconds)
             let expected = running < 0 ? nil : ClockTime(nanoseconds: UInt64(running))
@@ -21,6 +21,6 @@ import Testing
             buffer.access.presentationTimestamp = .seconds(seconds)
             #expect(moved.contains(buffer.access) == (expected != nil))
         }
-        #expect(segment != Segment() && segment == Segment().shifted(by: 10_000_000_000))
+        #expect(segment != Segment() && segment == Segment().shifted(byNanoseconds: 10_000_000_000))
     }
 }

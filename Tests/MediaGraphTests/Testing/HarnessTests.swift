@@ -1,3 +1,4 @@
+import Foundation
 import GStreamer
 import MediaGraph
 import MediaGraphTesting
@@ -62,7 +63,7 @@ import Testing
         struct Look: VideoProcessor {
             func process(_ frame: inout VideoFrame) throws -> Verdict {
                 #expect(frame.rotation == .clockwise90 && frame.runningTime == .milliseconds(7))
-                #expect(frame.captureTime == 9 && frame.width == 5 && frame.height == 3)
+                #expect(frame.captureTime == Date(timeIntervalSince1970: 9) && frame.width == 5 && frame.height == 3)
                 for plane in frame.format.planes {
                     let plane = try frame.plane(plane)
                     #expect(plane.stride >= plane.rowLength + 8)
@@ -71,7 +72,9 @@ import Testing
             }
         }
         var input = TestFrame.noise(.init(format), width: 5, height: 3)
-        (input.rotation, input.timestamp, input.captureTime) = (.clockwise90, .milliseconds(7), 9)
+        (input.rotation, input.timestamp, input.captureTime) = (
+            .clockwise90, .milliseconds(7), Date(timeIntervalSince1970: 9)
+        )
         var harness = ProcessorHarness(Look())
         #expect(try harness.process(input).frame == input)
     }

@@ -62,7 +62,7 @@ struct AudioCommand: ParsableCommand {
                 var (added, same): ([Double], [Double]) = ([], [])
                 for _ in 0..<pairs {
                     let first = try work.run(.c)
-                    let second = try work.run(.swift(jitter: .milliseconds(UInt64(jitter))))
+                    let second = try work.run(.swift(jitter: .milliseconds(jitter)))
                     added.append(p99(second) - p99(first))
                     same.append(p99(try work.run(.c)) - p99(first))
                     c += first

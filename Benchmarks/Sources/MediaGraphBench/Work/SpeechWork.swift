@@ -11,7 +11,7 @@ struct SpeechWork: Sendable {
         /// `appsrc ! appsink` in C.
         case c
         /// `virtualmic ! virtualspeaker`, with the node's `jitter`.
-        case swift(jitter: ClockTime)
+        case swift(jitter: Duration)
     }
 
     var users: Int
@@ -32,10 +32,10 @@ struct SpeechWork: Sendable {
         return voices.latencies
     }
 
-    private func runSwift(_ voices: Voices, _ jitter: ClockTime) throws {
+    private func runSwift(_ voices: Voices, _ jitter: Duration) throws {
         // A block is identified by its first sample, which resampling would change.
         let microphones = (0..<users).map {
-            "virtualmic name=mic\($0) jitter=\(jitter.nanoseconds) drift=none ! speaker.user_u\($0)"
+            "virtualmic name=mic\($0) jitter=\(Int(jitter / .nanoseconds(1))) drift=none ! speaker.user_u\($0)"
         }
         let graph = try Graph(
             (["virtualspeaker name=speaker max-frames=10000"] + microphones).joined(separator: "  "))

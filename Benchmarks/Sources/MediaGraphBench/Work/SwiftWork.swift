@@ -59,7 +59,8 @@ extension Work {
 extension VideoFrame {
     /// The sum of the metadata that the C side reads too.
     fileprivate var metadataSum: UInt64 {
-        (runningTime?.nanoseconds ?? 0) &+ (captureTime ?? 0) &+ UInt64(rotation.rawValue)
+        (runningTime?.nanoseconds ?? 0) &+ (captureTime?.timeIntervalSinceReferenceDate.bitPattern ?? 0)
+            &+ UInt64(rotation.rawValue)
     }
 }
 

@@ -41,7 +41,9 @@ public struct SharpestFrame: Sendable {
 
         let reports = Task {
             while !Task.isCancelled {
-                let part = graph.position.flatMap { position in graph.duration.map { position.seconds / $0.seconds } }
+                let part = graph.position.flatMap { position in
+                    graph.duration.map { position.seconds / ($0 / .seconds(1)) }
+                }
                 progress(search.frames, part)
                 try await Task.sleep(for: .milliseconds(200))
             }

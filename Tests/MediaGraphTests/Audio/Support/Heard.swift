@@ -33,7 +33,7 @@ struct Heard {
         if abs(Int64(expected.nanoseconds) - Int64(time.nanoseconds)) > 30_000 {
             jumps.append("\(block.stream): \(expected) expected, \(time) came")
         }
-        next[block.stream] = ClockTime(nanoseconds: time.nanoseconds + frame.duration.nanoseconds)
+        next[block.stream] = time + frame.duration
         formats.insert("\(frame.sampleRate) \(frame.channelCount)")
         samples[block.stream, default: []] += try frame.samples()
     }

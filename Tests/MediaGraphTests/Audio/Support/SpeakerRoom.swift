@@ -46,7 +46,7 @@ final class SpeakerRoom {
 
     /// - Parameter latency: how long the mix waits for late samples, such as those that a resampler keeps for its next
     ///   block.
-    init(live: Bool = true, first: String = "anna", latency: ClockTime = .zero) throws {
+    init(live: Bool = true, first: String = "anna", latency: Duration = .zero) throws {
         speaker = try #require(Element(factory: "virtualspeaker"))
         try speaker.setProperty("min-upstream-latency", parsing: "\(latency.nanoseconds)")
         try speaker.setProperty("max-frames", to: Int32(100_000))

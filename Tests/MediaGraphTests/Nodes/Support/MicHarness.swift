@@ -44,7 +44,7 @@ final class MicHarness {
         guard let buffer = harness.pull() else { return nil }
         return Piece(
             time: buffer.access.presentationTimestamp?.nanoseconds ?? .max,
-            duration: buffer.access.duration?.nanoseconds ?? .max,
+            duration: buffer.access.durationNanoseconds ?? .max,
             samples: buffer.access.samples, isGap: buffer.access.isGap,
             isDiscontinuous: buffer.access.isDiscontinuous)
     }

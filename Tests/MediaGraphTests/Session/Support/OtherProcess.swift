@@ -33,7 +33,7 @@ final class OtherProcess: Sendable {
     func greet(_ users: [String]) async throws -> Bool {
         var found: LocalSocket?
         let isConnected = try await eventually {
-            if case .connected(let socket) = entry.socket.accept(timeout: 0) { found = socket }
+            if case .connected(let socket) = entry.socket.accept(timeout: .zero) { found = socket }
             return found != nil
         }
         guard isConnected, let connected = found else { return false }

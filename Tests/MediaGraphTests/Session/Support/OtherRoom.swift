@@ -43,7 +43,7 @@ extension StreamReader {
     /// Returns the reader's next buffer, or `nil` if none comes within 100 ms.
     func takeBuffer() -> Buffer? {
         while true {
-            switch next(timeout: 100_000) {
+            switch next(timeoutNanoseconds: 100_000_000) {
             case .buffer(let frame): return frame.buffer.take()
             case .idle: return nil
             default: continue
