@@ -14,6 +14,6 @@ enum NodeChecks {
     ///   - files: The files that the program uses in addition to the description's.
     static func all(isBeforeRun: Bool, isComplete: Bool, besides files: [FileUse]) -> [any DescriptionCheck] {
         SharedChecks.all(isBeforeRun: isBeforeRun, isComplete: isComplete, besides: files) + KnownNodes.checks
-            + [DisplayCheck(), FontCheck(), ShellValueCheck()]
+            + [DisplayCheck(), FontCheck(), ShellValueCheck(), ShortTimeCheck()]
     }
 }

@@ -70,6 +70,32 @@ import Testing
         #expect(try problems(in: "videotestsrc ! \(text) ! fakesink") == [])
     }
 
+    @Test(
+        "GR-2 a time of a node below 1 ms is a warning with the number to write",
+        arguments: [
+            ("devicesource stall-timeout=500 ! fakesink", "stall-timeout of devicesource", 500),
+            ("devicesource ! preprocessor handler=invert max-time=20 ! fakesink", "max-time of preprocessor", 20),
+            ("videosource handler=counter stop-timeout=999 ! fakesink", "stop-timeout of videosource", 999),
+            ("virtualmic handler=tone jitter=60 ! virtualspeaker handler=level", "jitter of virtualmic", 60),
+            ("virtualmic handler=tone ! virtualspeaker handler=level latency=9", "latency of virtualspeaker", 9),
+        ])
+    func shortTime(text: String, property: String, value: Int) throws {
+        let found = try Graph.diagnose(Description(text))
+        #expect(found.map(\.message) == ["\(property) is in nanoseconds: \(value) is \(value) ns"])
+        #expect(found.first?.hint == "write \(value)000000 for \(value) ms" && found.first?.severity == .warning)
+    }
+
+    @Test(
+        "GR-2 a time of a node from 1 ms on, a special 0, and other elements' times are accepted",
+        arguments: [
+            "devicesource stall-timeout=1000000 ! fakesink", "devicesource stall-timeout=0 ! fakesink",
+            "videosource handler=counter block-timeout=18446744073709551615 ! fakesink",
+            "videosource handler=counter max-frames=500 ! queue max-size-time=500 ! fakesink",
+        ])
+    func timeFine(text: String) throws {
+        #expect(try problems(in: text) == [])
+    }
+
     @Test("GR-2 a property that is set twice to different values is a warning at the second")
     func repeated() throws {
         #expect(

@@ -1,0 +1,27 @@
+import GStreamer
+
+/// Warns about a time of less than a millisecond at a property of MediaGraph's nodes. Nearly always the number was meant
+/// in milliseconds, but the nodes' times are in nanoseconds, as those of GStreamer's own elements are.
+package struct ShortTimeCheck: DescriptionCheck {
+    package init() {}
+
+    package func problems(in element: DescribedElement) -> [Diagnostic] {
+        ([element] + element.nested).flatMap { element -> [Diagnostic] in
+            guard KnownNodes.node(element.factory) != nil, let factory = ElementFactoryInfo.find(element.factory) else {
+                return []
+            }
+            return element.properties.compactMap { Self.problem($0, of: factory) }
+        }
+    }
+
+    private static func problem(_ property: DescribedProperty, of factory: ElementFactoryInfo) -> Diagnostic? {
+        guard let info = factory.property(property.name), info.isInNanoseconds, let text = property.value,
+            let nanoseconds = UInt64(text), (1..<1_000_000).contains(nanoseconds),
+            // PropertyCheck reports values out of range.
+            info.valueError(for: text) == nil
+        else { return nil }
+        return property.diagnostic(
+            "\(info.name) of \(factory.name) is in nanoseconds: \(nanoseconds) is \(nanoseconds) ns",
+            hint: "write \(nanoseconds)000000 for \(nanoseconds) ms", severity: .warning)
+    }
+}
