@@ -32,10 +32,6 @@ final class DeviceLister: Sendable {
     private let use = Mutex(Use())
     /// The number of calls that haven't returned. A further call would wait behind them.
     private let unanswered = BlockingMonitor(0)
-    /// The number of calls that will never return.
-    private let stuckCalls = Atomic<Int>(0)
-    /// Each stuck call costs a thread, so the lister isn't asked again after this many.
-    private static let stuckCallLimit = 10
 
     private init(_ factory: DeviceProvider.Factory?) {
         self.factory = factory
@@ -92,14 +88,9 @@ final class DeviceLister: Sendable {
 
     private func call() -> DeviceCall<Answer?> {
         DeviceCall {
-            // The X server is asked without the queue: `ScreenTurn` serializes its calls, and a call may block forever.
+            // The X server is asked without the queue, which only providers need.
             self.factory == nil ? self.look() : self.queue.sync { self.look() }
-        } late: { answer in
-            guard answer != nil else {
-                let isLast = self.stuckCalls.wrappingAdd(1, ordering: .relaxed).newValue >= Self.stuckCallLimit
-                if !isLast { self.unanswered.withLock { $0 -= 1 } }
-                return
-            }
+        } late: { _ in
             self.unanswered.withLock { $0 -= 1 }
             Self.tell()
         }

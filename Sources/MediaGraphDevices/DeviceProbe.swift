@@ -1,6 +1,7 @@
 import Foundation
 import GStreamer
 import MediaGraphDescription
+import X11
 
 /// Converts the devices of providers and of the X server to ``MediaDevice``, with the text that a description uses. Its
 /// methods block: don't call them in a Swift task.
@@ -129,23 +130,21 @@ package enum DeviceProbe {
         return device == path
     }
 
-    /// Returns the formats of an X screen; `nil` if it can't be opened.
+    /// Returns the formats in which `ximagesrc` captures an X screen; `nil` if the screen can't be opened. The element
+    /// isn't asked, because a server that ends meanwhile would end the process.
     package static func formats(ofScreen display: String) -> [DeviceFormat]? {
-        ScreenLosses.keepProcess(by: [ScreenCapture.factory])
-        guard let element = Element(factory: ScreenCapture.factory) else { return nil }
-        element.configure("display-name", to: display)
-        let caps = ScreenTurn.take {
-            defer {
-                element.setState(.null)
-                element.releaseSource()
-            }
-            return element.setState(.ready) == .failure ? nil : element.staticPad("src")?.queryCaps()
+        guard ElementFactoryInfo.find(ScreenCapture.factory) != nil, let screen = XWindows.screen(of: display) else {
+            return nil
         }
-        guard let caps else { return nil }
-        let formats = formats(caps)
-        // If the screen can't be opened, the caps have the range of all possible sizes.
-        guard let width = formats.first?.widths.first, width.least == width.greatest else { return nil }
-        return formats
+        // The usual pixels of each depth; others aren't known here.
+        let format =
+            switch (screen.depth, screen.isLittleEndian) {
+            case (24, true): ",format=BGRx"
+            case (24, false): ",format=xRGB"
+            default: ""
+            }
+        let size = ",width=\(screen.width),height=\(screen.height)"
+        return Caps("video/x-raw\(format)\(size),framerate=[0/1,2147483647/1]").map(formats)
     }
 
     /// The value of `DISPLAY`; `nil` if it isn't set.

@@ -19,7 +19,7 @@ final class ScreenCapture: Sendable {
         var isNamed = false
         /// The window's display name.
         var title = ""
-        /// Whether the window was closed, or its server has ended.
+        /// Whether the window was closed.
         var isOver = false
     }
     private let window = Mutex(Window())
@@ -38,9 +38,10 @@ final class ScreenCapture: Sendable {
     /// - Parameter timeout: The time to wait for others that connect to an X server; `nil` for no
     ///   limit.
     func choose(within timeout: Duration? = nil) throws(MediaGraphError) {
+        // Keeps a server that resets itself when its last client leaves, if the element was that client.
+        let hold = XWindows.hold(display)
+        defer { hold.map(XWindows.release) }
         try ScreenTurn.take(within: timeout) { () throws(MediaGraphError) in
-            let hold = XWindows.hold(display)
-            defer { hold.map(XWindows.release) }
             element.releaseSource()
             try find()
             // The element connects in order to answer the query.
@@ -63,32 +64,30 @@ final class ScreenCapture: Sendable {
     }
 
     /// Checks that the window still exists. Blocks. Call it once the element is in PAUSED, before it produces frames.
-    func confirm(within timeout: Duration? = nil) throws(MediaGraphError) {
+    func confirm() throws(MediaGraphError) {
         let window = window.withLock { $0 }
-        guard window.number != 0 else { return }
-        let found = ScreenTurn.take(within: timeout) { XWindows.window(window.number, named: "", on: display) }
-        guard found == nil else { return }
+        guard window.number != 0, XWindows.window(window.number, named: "", on: display) == nil else { return }
         throw .noDevice(closedDetail(window.title))
     }
 
     // MARK: Losses
 
-    /// Returns the error for a loss; `nil` if the element captures something else. May be called on any thread.
-    func error(_ loss: XConnections.Loss) -> MediaGraphError? {
-        switch loss {
-        case .server(let name):
-            guard name == display else { return nil }
-            window.withLock { $0.isOver = true }
-            return Self.serverGone(name)
-        case .window(let number, let server):
-            let window = window.withLock { $0 }
-            guard number == window.number, server == display else { return nil }
-            return .deviceGone(closedDetail(window.title))
-        }
+    /// Returns the error for the loss of a window; `nil` if the element captures something else. May be called on any
+    /// thread.
+    func error(ofWindow number: UInt, on server: String) -> MediaGraphError? {
+        let window = window.withLock { $0 }
+        guard number == window.number, server == display else { return nil }
+        return .deviceGone(closedDetail(window.title))
     }
 
     static func serverGone(_ name: String) -> MediaGraphError {
-        .deviceGone(.init("X screen \(name)", actual: "the X server closed the connection"))
+        .deviceGone(
+            .init(
+                "X screen \(name)",
+                actual: """
+                    the X server \(name) has ended, and so Xlib ends this process within \(XConnections.timeLimit) s. \
+                    To survive that, capture the screen in a process of its own, and read it from a room
+                    """))
     }
 
     private func closedDetail(_ title: String) -> MediaGraphError.Detail {
@@ -132,7 +131,7 @@ final class ScreenCapture: Sendable {
 
     private func text(_ property: String) -> String { (try? element.property(property, as: String.self)) ?? "" }
 
-    private var display: String {
+    var display: String {
         let own = text("display-name")
         return own.isEmpty ? DeviceProbe.display ?? "" : own
     }

@@ -1,21 +1,22 @@
+import Dispatch
 import GStreamer
 import MediaGraphCore
 import Synchronization
 import X11
 
-/// The elements of a graph that capture X screens or show windows, except those inside a `devicesource`. When the X
-/// server ends or a captured window is closed, only these elements end; by default, Xlib would end the whole program.
+/// The elements of a graph that capture X screens or show windows. When a captured window is closed, only its capture
+/// ends. When an X server ends, the whole graph fails, because Xlib ends the process; see `XConnections`.
 package final class ScreenCaptures: Sendable {
     /// The sinks that show video in a window of an X server.
     static let windowSinks = ["ximagesink", "xvimagesink"]
 
     private struct Captures: Sendable {
+        /// The captures, except those inside a `devicesource`.
         var all: [ScreenCapture]?
-        /// The pipeline, which is searched for window sinks when the server ends: `autovideosink` creates its sink
-        /// late.
-        var pipeline: Pipeline?
         /// The elements whose loss was reported in this run: Xlib reports it again for each frame.
         var lost: Set<Element> = []
+        /// Notifies about losses during a run.
+        var listener: XConnections.Listener?
     }
     private let captures = Mutex(Captures())
 
@@ -23,13 +24,40 @@ package final class ScreenCaptures: Sendable {
 
     /// Starts a run. Returns whether the graph has elements that capture a screen. The pipeline is searched once, because
     /// its elements don't change after the graph is made.
-    package func begin(in pipeline: Pipeline) -> Bool {
+    ///
+    /// - Parameters:
+    ///   - control: The queue on which the graph's elements are changed.
+    ///   - isShare: Whether an element only feeds a session, which continues without it.
+    package func begin(
+        in pipeline: Pipeline, on control: DispatchQueue, isShare: @escaping @Sendable (Element) -> Bool
+    ) -> Bool {
         let all =
             captures.withLock { $0.all }
-            ?? pipeline.allElements.compactMap(ScreenCapture.init).filter { !$0.element.isInDeviceSource }
-        captures.withLock { $0 = Captures(all: all, pipeline: pipeline) }
+            ?? pipeline.allElements.compactMap(ScreenCapture.init).filter { $0.element.deviceSource == nil }
+        // The thread that reports a loss is an element's, which others may wait for.
+        let listener = XConnections.Listener { [weak self] loss in
+            switch loss {
+            case .server(let name):
+                // The control queue may be waiting for that element.
+                DispatchQueue(label: "mediagraph.screens").async { Self.fail(pipeline, without: name) }
+            case .window(let number, let server):
+                guard let self else { return }
+                control.async { self.endCaptures(of: number, on: server, isShare: isShare) }
+            }
+        }
+        captures.withLock { $0 = Captures(all: all, listener: listener) }
         return !all.isEmpty
     }
+
+    /// Ends a run: losses are no longer handled, and `stop` stops the graph. If an X server was lost, this method waits
+    /// at most two seconds for `stop`: the thread that lost the server waits in Xlib until the process ends.
+    package func end(_ stop: @escaping @Sendable () -> Void) {
+        captures.withLock { $0.listener = nil }
+        if XConnections.hasLostServer { _ = DeviceCall(stop).answer(within: 2000) } else { stop() }
+    }
+
+    /// Whether an X server was lost, so that the process will end.
+    package static var processEnds: Bool { XConnections.hasLostServer }
 
     /// Keeps a connection to the X server open while the graph's sinks connect. Call it before they do. `autovideosink`
     /// tries several sinks: without this client, the server would reset when the first sink disconnects, and refuse the
@@ -41,17 +69,14 @@ package final class ScreenCaptures: Sendable {
         guard let display = sinks.lazy.map(Self.display).first(where: { !$0.isEmpty }) else { return nil }
         // If the server hangs, the sink reports it.
         let call = DeviceCall {
-            ScreenTurn.take { XWindows.hold(display) }
+            XWindows.hold(display)
         } late: { hold in
-            self.release(hold ?? nil)
+            self.release(hold)
         }
         return call.answer(within: ScreenTurn.graphTimeLimit) ?? nil
     }
 
-    package func release(_ hold: XWindows.Hold?) {
-        guard let hold else { return }
-        ScreenTurn.take(within: ScreenTurn.graphTimeLimit) { XWindows.release(hold) }
-    }
+    package func release(_ hold: XWindows.Hold?) { hold.map(XWindows.release) }
 
     /// Returns the X display of a sink; empty if there is none.
     private static func display(of sink: Element) -> String {
@@ -68,7 +93,7 @@ package final class ScreenCaptures: Sendable {
     /// Checks that all windows still exist. Call it in PAUSED. Returns false if a window was closed; its element has
     /// posted an error then.
     package func confirm() -> Bool {
-        each { capture throws(MediaGraphError) in try capture.confirm(within: ScreenTurn.graphTimeLimit) }
+        each { capture throws(MediaGraphError) in try capture.confirm() }
     }
 
     private func each(_ body: (ScreenCapture) throws(MediaGraphError) -> Void) -> Bool {
@@ -81,14 +106,13 @@ package final class ScreenCaptures: Sendable {
         return true
     }
 
-    /// Handles a loss. Each element that captured the lost screen or window posts an error, or a warning if it only fed
-    /// a session, and its stream ends, so that it doesn't call the lost server any more. If a server is lost, each sink
-    /// with a window on it posts an error too. Don't call this on the element's own thread.
-    package func end(_ loss: XConnections.Loss, isShare: (Element) -> Bool) {
+    /// Handles the loss of a window. Each element that captured it posts an error, or a warning if it only fed a session,
+    /// and its stream ends.
+    private func endCaptures(of window: UInt, on server: String, isShare: (Element) -> Bool) {
         for capture in captures.withLock({ $0.all }) ?? [] {
             let element = capture.element
             // An element that hasn't started reconnects when it starts.
-            guard element.state >= .paused, let error = capture.error(loss),
+            guard element.state >= .paused, let error = capture.error(ofWindow: window, on: server),
                 captures.withLock({ $0.lost.insert(element).inserted })
             else { continue }
             if isShare(element) {
@@ -98,22 +122,32 @@ package final class ScreenCaptures: Sendable {
             }
             element.sendEndOfStream()
         }
-        guard case .server(let name) = loss else { return }
-        let elements = captures.withLock { $0.pipeline }?.allElements ?? []
-        for sink in elements where sink.factoryName.map(Self.windowSinks.contains) ?? false {
-            guard sink.state >= .paused, name == Self.display(of: sink),
-                captures.withLock({ $0.lost.insert(sink).inserted })
-            else { continue }
-            let error = ScreenCapture.serverGone(name)
-            sink.postError(.write, "\(error)", details: error.details)
+    }
+
+    /// Handles the loss of an X server: an element that uses it posts the error, or the pipeline if none does, because
+    /// the process ends in any case. Then the streams of the server's captures end, so that their files are complete.
+    private static func fail(_ pipeline: Pipeline, without server: String) {
+        let error = ScreenCapture.serverGone(server)
+        let captures = pipeline.allElements.compactMap(ScreenCapture.init).filter { $0.display == server }
+        let source = captures.first.map { $0.element.deviceSource ?? $0.element }
+        // Searched now, because `autovideosink` creates its sink late.
+        let sink = pipeline.allElements.first {
+            $0.factoryName.map(windowSinks.contains) == true && display(of: $0) == server
+        }
+        (source ?? sink ?? pipeline).postError(source == nil ? .write : .read, "\(error)", details: error.details)
+        for capture in captures where capture.element.deviceSource == nil {
+            // Sent behind the source, whose thread is in Xlib: the source would wait for that thread. May block.
+            DispatchQueue(label: "mediagraph.end").async {
+                capture.element.staticPad("src")?.peer?.sendEndOfStream()
+            }
         }
     }
 }
 
 extension Element {
-    /// Whether the element is inside a `devicesource`.
-    fileprivate var isInDeviceSource: Bool {
-        guard let bin = parent else { return false }
-        return bin.factoryName == NodeName.deviceSource || bin.isInDeviceSource
+    /// The `devicesource` that contains the element; `nil` if there is none.
+    fileprivate var deviceSource: Element? {
+        guard let bin = parent else { return nil }
+        return bin.factoryName == NodeName.deviceSource ? bin : bin.deviceSource
     }
 }

@@ -35,7 +35,6 @@ public final class Graph: Sendable {
     let mediaRange = GraphMediaRange()
     let frameLimit = Mutex<FrameLimit?>(nil)
     private let screens = ScreenCaptures()
-    private let screenLosses: ScreenLosses
     /// Whether the graph is live: then each sink goes to PLAYING as soon as it has its first buffer.
     private let playsAlone = Atomic(false)
     private let readers = EventReaders<GraphEvent>()
@@ -72,14 +71,10 @@ public final class Graph: Sendable {
         let text: String
         do { text = try resolved.text } catch { throw .description(error) }
         let factories = resolved.factories
-        // Must run first: elements connect to their X server while they are made.
-        ScreenLosses.keepProcess(by: factories)
-        // The thread that reports the loss is an element's, so the state change happens on the control queue.
-        screenLosses = ScreenLosses { [control, screens] loss in
-            control.async { screens.end(loss, isShare: \.leadsOnlyToSessions) }
-        }
         do {
-            pipeline = try ScreenLosses.inTurn(factories) { () throws(GLibError) in try Pipeline(parsing: text) }
+            pipeline = try ScreenTurn.make(factories, within: ScreenTurn.graphTimeLimit) { () throws(GLibError) in
+                try Pipeline(parsing: text)
+            }
         } catch {
             throw .description(DescriptionError(diagnostics: [resolved.diagnostic(forParseError: error.message)]))
         }
@@ -156,7 +151,7 @@ public final class Graph: Sendable {
         streamWatch.begin(in: pipeline)
         mediaRange.begin(in: pipeline) { [weak self] in self?.enqueue($0) }
         padCompletion.begin(in: pipeline) { [weak self] in self?.isStarting == true }
-        if screens.begin(in: pipeline) {
+        if screens.begin(in: pipeline, on: control, isShare: \.leadsOnlyToSessions) {
             // Fails if a window named in the description doesn't exist, rather than capturing something else.
             guard pipeline.setState(.ready) != .failure, screens.choose() else {
                 return finish(.failed(.unexplained(pipeline, "the graph can't start")))
@@ -306,8 +301,10 @@ public final class Graph: Sendable {
             control.async { [self] in
                 if state.withLock({ $0.generation == run }) {
                     playsAlone.store(false, ordering: .releasing)
-                    stock.willStop()
-                    pipeline.setState(.null)
+                    screens.end { [stock, pipeline] in
+                        stock.willStop()
+                        pipeline.setState(.null)
+                    }
                     outputFiles.close()
                     streamWatch.end(in: pipeline)
                     mediaRange.end()
@@ -349,7 +346,9 @@ public final class Graph: Sendable {
         case .endOfStream: if listener.withLock({ $0 })?.outlives(nil) != true { finish(.endOfStream) }
         case .error(let report):
             let failure = ElementFailure(message, report)
-            let isOutlived = message.source.map { listener.withLock { $0 }?.outlives($0) ?? false } ?? false
+            let isOutlived =
+                message.source.map { listener.withLock { $0 }?.outlives($0) ?? false } ?? false
+                && !ScreenCaptures.processEnds
             if isOutlived { tell(.warning(failure)) } else { finish(.failed(failure)) }
         case .warning(let report):
             guard let missing = pipeline.missingStream(of: report.debug) else {

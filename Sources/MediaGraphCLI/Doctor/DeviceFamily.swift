@@ -180,8 +180,6 @@ enum DeviceFamily {
         guard let name = given ?? ProcessInfo.processInfo.environment["DISPLAY"], !name.isEmpty else {
             return Finding(problem: "DISPLAY isn't set: there is no screen", mend: mend)
         }
-        // Xlib would end the process at an error such as a missing window.
-        _ = XConnections.keepProcess { _ in }
         // The probe needs ximagesrc.
         guard ElementFactoryInfo.find("ximagesrc") != nil else { return nil }
         guard DeviceProbe.formats(ofScreen: name) != nil else {
@@ -193,7 +191,7 @@ enum DeviceFamily {
     private func window(_ opened: OpenedElement, _ screen: String) -> Finding? {
         let (number, title) = (opened["xid"].flatMap(Self.number) ?? 0, opened["xname"] ?? "")
         guard number != 0 || !title.isEmpty else { return nil }
-        guard ScreenTurn.take({ XWindows.window(number, named: title, on: screen) }) == nil else { return nil }
+        guard XWindows.window(number, named: title, on: screen) == nil else { return nil }
         let label = title.isEmpty ? "0x\(String(number, radix: 16))" : "\"\(title)\""
         return Finding(
             problem: "the screen \(screen) has no window \(label)",

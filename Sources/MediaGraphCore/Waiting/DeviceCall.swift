@@ -13,21 +13,13 @@ package final class DeviceCall<Answer: Sendable>: AbandonableCall, Sendable {
     private let thread: NativeThread
 
     /// Starts the call. If the caller no longer waits when the answer arrives, `late` gets the answer, on the call's
-    /// thread. `late` gets `nil` if the thread is blocked forever: no answer will arrive, and nothing that the thread
-    /// holds is released.
+    /// thread.
     package init(
-        _ question: @escaping @Sendable () -> Answer, late: @escaping @Sendable (Answer?) -> Void = { _ in }
+        _ question: @escaping @Sendable () -> Answer, late: @escaping @Sendable (Answer) -> Void = { _ in }
     ) {
         DeviceCalls.begin()
         thread = NativeThread("device-call") { [progress] in
-            let entry = DeviceCalls.enter {
-                progress.withLock { if case .waiting = $0 { $0 = .abandoned } }
-                late(nil)
-            }
-            defer {
-                entry.end()
-                DeviceCalls.end()
-            }
+            defer { DeviceCalls.end() }
             let answer = question()
             let isLate = progress.withLock { progress in
                 if case .abandoned = progress { return true }
@@ -76,33 +68,4 @@ package enum DeviceCalls {
     /// Whether calls are running. If so, end the process with `_exit`: the destructors that `exit` runs would free
     /// memory that a driver's or server's library still uses.
     package static var areRunning: Bool { underWay.load(ordering: .relaxed) > 0 }
-
-    private struct Abandonment: Sendable {
-        var body: @Sendable () -> Void
-    }
-    /// What to do when a call is abandoned on its own thread, by that thread.
-    private static let abandonments = Mutex<[UInt: Abandonment]>([:])
-
-    fileprivate struct Entry {
-        fileprivate let thread: UInt
-        func end() { _ = abandonments.withLock { $0.removeValue(forKey: thread) } }
-    }
-
-    fileprivate static func enter(_ abandoned: @escaping @Sendable () -> Void) -> Entry {
-        let entry = Entry(thread: currentThreadID())
-        abandonments.withLock { $0[entry.thread] = Abandonment(body: abandoned) }
-        return entry
-    }
-
-    /// Whether this thread runs a device call.
-    package static var isOnCallThread: Bool { abandonments.withLock { $0[currentThreadID()] != nil } }
-
-    /// Abandons the call on this thread, which can't continue: the caller stops waiting, and the thread blocks forever.
-    /// Returns at once if the thread runs no call.
-    package static func abandonCurrentCall() {
-        let abandonment = abandonments.withLock { $0.removeValue(forKey: currentThreadID()) }
-        guard let abandonment else { return }
-        abandonment.body()
-        BlockingMonitor(()).wait { _ -> Void? in nil }
-    }
 }

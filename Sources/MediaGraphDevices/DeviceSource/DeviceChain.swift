@@ -21,8 +21,6 @@ final class DeviceChain: Sendable {
     let device: Element
     /// The screen capture, if the device is an X screen or a window.
     let capture: ScreenCapture?
-    /// Notifies when the screen or window is lost, while the chain exists.
-    private let losses = Mutex<ScreenLosses?>(nil)
     private let tail = Mutex<Element?>(nil)
     /// The device's PipeWire node, looked up when the device was opened.
     private let pipeWireNode = Mutex(PipeWireProvider.Node.unknown)
@@ -38,9 +36,7 @@ final class DeviceChain: Sendable {
     {
         let expected = "a description of one source, such as \"v4l2src device=/dev/video0\""
         do {
-            element = try Self.inTurn(factories.contains(ScreenCapture.factory)) { () throws(GLibError) in
-                try Element(parsing: description)
-            }
+            element = try ScreenTurn.make(factories) { () throws(GLibError) in try Element(parsing: description) }
         } catch {
             throw .invalidParameter(.init("source", expected: expected, actual: error.message))
         }
@@ -150,16 +146,6 @@ final class DeviceChain: Sendable {
         let name = (try? device.propertyText("device-name")).flatMap { $0.isEmpty ? nil : $0 }
         let place = path ?? device.factoryName ?? device.name
         given.withLock { $0.label = name.map { "\($0) (\(place))" } ?? place }
-    }
-
-    /// Calls `lost` when the screen or window is lost, on the thread that lost it. It may be called several times, and
-    /// after the chain was released.
-    func watchScreen(_ lost: @escaping @Sendable (ScreenCapture, MediaGraphError) -> Void) {
-        guard let capture else { return }
-        let losses = ScreenLosses { loss in
-            if let error = capture.error(loss) { lost(capture, error) }
-        }
-        self.losses.withLock { $0 = losses }
     }
 
     // MARK: In the bin

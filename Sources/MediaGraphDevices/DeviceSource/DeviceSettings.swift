@@ -1,6 +1,7 @@
 import GStreamer
 
-/// What a `devicesource` does when its device is missing or lost.
+/// What a `devicesource` does when its device is missing or lost. If the device is a screen and its X server has ended,
+/// the graph ends with an error in any case, because Xlib ends the process.
 public enum ReconnectPolicy: Int32, PropertyEnum {
     /// The graph ends with the device's error.
     case never

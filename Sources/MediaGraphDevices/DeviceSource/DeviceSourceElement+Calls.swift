@@ -46,6 +46,7 @@ extension DeviceSourceElement {
         _ question: @escaping @Sendable () throws(MediaGraphError) -> Answer, late: @escaping @Sendable () -> Void = {}
     ) throws(MediaGraphError) -> Answer {
         func hang() -> MediaGraphError {
+            if let loss = deviceState.withLock({ $0.serverLoss }) { return loss }
             // A call that was abandoned because the device isn't wanted had less time than the limit.
             let actual =
                 deviceState.withLock { $0.isUnwanted }
@@ -56,9 +57,7 @@ extension DeviceSourceElement {
         guard !isOpening || !deviceState.withLock({ $0.isUnwanted }) else { throw hang() }
         let call = DeviceCall {
             Result { () throws(MediaGraphError) in try question() }
-        } late: { [deviceState] answer in
-            // If the call never returns, its thread keeps everything that it uses.
-            guard answer != nil else { return }
+        } late: { [deviceState] _ in
             late()
             deviceState.withLock { ($0.unanswered, $0.nextTry) = ($0.unanswered - 1, 0) }
         }

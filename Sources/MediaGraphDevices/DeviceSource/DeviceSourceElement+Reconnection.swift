@@ -2,6 +2,7 @@ import GStreamer
 import MediaGraphCore
 import MediaGraphDescription
 import MediaGraphElements
+import X11
 
 /// Creating and replacing the device's elements and their stand-in, and the keeper's thread, which does that while the
 /// graph runs. These methods may only be called by the thread that owns the elements; see DeviceSourceElement+States.
@@ -51,29 +52,48 @@ extension DeviceSourceElement {
         let label = settings.source.isEmpty ? "the default \(settings.kind.nick)" : settings.source
         // Only until the device has told its own name.
         deviceState.withLock { if $0.label.isEmpty { $0.label = label } }
-        let chain = try ask(label, within: callTimeout, isOpening: true) { () throws(MediaGraphError) in
+        let chain = try ask(label, within: callTimeout, isOpening: true) { [deviceState] () throws(MediaGraphError) in
             let text =
                 settings.source.isEmpty ? try DefaultDevice.text(settings.kind, within: listTimeout) : settings.source
             let factories = Description(text).resolved().factories
-            ScreenLosses.keepProcess(by: factories)
+            if factories.contains(ScreenCapture.factory) { Self.watchScreen(of: deviceState) }
             let chain = try DeviceChain(text, of: factories, isOutlived: settings.reconnect != .never, flow)
             if let camera { try chain.take(camera, besides: others) }
             return chain
-        }
-        // The keeper handles the loss. This may be called after the node is gone.
-        chain.watchScreen { [deviceState] capture, error in
-            let isNews = deviceState.withLock { deviceState in
-                guard deviceState.chain?.capture === capture, deviceState.loss == nil else { return false }
-                deviceState.loss = error
-                return true
-            }
-            // Keeps the element from calling a server that has ended.
-            if isNews { flow.cut() }
         }
         if chain.isFromSoundServer {
             chain.device.watchProperty("current-device") { node.tell { $0.deviceMoved() } }
         }
         return chain
+    }
+
+    /// Notices the losses of screens and windows from now on, until the node is in NULL. Called before the screen's
+    /// element is made, because the server may end while it connects.
+    private static func watchScreen(of deviceState: BlockingMonitor<DeviceState>) {
+        let listener = XConnections.Listener { [weak deviceState] loss in
+            guard let deviceState else { return }
+            let chain = deviceState.withLock { $0.chain }
+            switch loss {
+            case .server(let name):
+                // Even if it isn't the device's server: the process ends.
+                let error = ScreenCapture.serverGone(name)
+                deviceState.withLock { deviceState in
+                    (deviceState.loss, deviceState.serverLoss) = (error, error)
+                    deviceState.abandon()
+                }
+            case .window(let number, let server):
+                guard let error = chain?.capture?.error(ofWindow: number, on: server) else { return }
+                let isNews = deviceState.withLock { deviceState in
+                    guard deviceState.chain === chain, deviceState.loss == nil else { return false }
+                    deviceState.loss = error
+                    return true
+                }
+                guard isNews else { return }
+            }
+            // The keeper handles the loss.
+            chain?.flow.cut()
+        }
+        deviceState.withLock { $0.screenListener = $0.screenListener ?? listener }
     }
 
     /// Closes the device and removes its elements.
@@ -147,8 +167,9 @@ extension DeviceSourceElement {
     /// Handles the loss of the device: replaces it by its stand-in, or ends the graph.
     private func leave(_ loss: MediaGraphError) {
         // The stream ends after the error, as with GStreamer's own sources, so that files are finished.
-        if policy == .never { failOnce(loss) }
-        let isForGood = deviceState.withLock { $0.chain }?.capture?.isLostForGood ?? false
+        let isServerLost = deviceState.withLock { $0.serverLoss } != nil
+        if policy == .never || isServerLost { failOnce(loss) }
+        let isForGood = !isServerLost && deviceState.withLock { $0.chain }?.capture?.isLostForGood ?? false
         let loss = isForGood && policy != .never ? Self.forGood(loss.detail) : loss
         let camera = deviceState.withLock { $0.camera }
         let others = camera.map { CameraIdentity.all().subtracting([$0]) } ?? []
@@ -251,6 +272,7 @@ extension DeviceSourceElement {
         }
         dropChain()
         if let loss, isNews { postWarning(Self.problem(of: loss), "\(loss); retrying") }
+        if let loss = deviceState.withLock({ $0.serverLoss }) { failOnce(loss) }
         deviceState.withLock { $0.nextTry = monotonicNanoseconds() + $0.pause }
     }
 

@@ -59,7 +59,8 @@ extension DeviceSourceElement {
     /// Handles a device that couldn't be opened. Returns false if the node doesn't wait for it, because `reconnect` is
     /// `never`, or because the error can't go away.
     private func waitsForDevice(after error: MediaGraphError) -> Bool {
-        let isOver = deviceState.withLock { $0.chain }?.capture?.isLostForGood ?? false
+        let (chain, serverLoss) = deviceState.withLock { ($0.chain, $0.serverLoss) }
+        let isOver = serverLoss != nil || chain?.capture?.isLostForGood ?? false
         dropChain()
         deviceState.withLock { $0.loss = error }
         let canWork = ![.invalidParameter, .unsupported].contains(error.code) && !isOver
@@ -197,6 +198,7 @@ extension DeviceSourceElement {
         waitForOpening()
         deviceState.withLock { deviceState in
             (deviceState.node, deviceState.camera, deviceState.firstSource, deviceState.label) = (.null, nil, nil, "")
+            deviceState.screenListener = nil
         }
         dropChain()
     }

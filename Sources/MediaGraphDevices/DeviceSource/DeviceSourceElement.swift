@@ -43,7 +43,7 @@ final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sen
                     "Which default device to use if source is empty"),
                 .setting(
                     "reconnect", of: Self.self, \.reconnect, changes: .untilInitialized,
-                    "What to do when the device is missing or lost. Except with never, the graph resumes when the device returns"
+                    "What to do when the device is missing or lost. Except with never, the graph resumes when the device returns. A screen whose X server has ended can't return: Xlib ends the process"
                 ),
                 .setting(
                     "stall-timeout", of: Self.self, \.stallTimeout, range: .values(0...3_600_000_000_000),

@@ -1,5 +1,6 @@
 import GStreamer
 import MediaGraphCore
+import X11
 
 /// The state of a `devicesource` and its device.
 struct DeviceState: Sendable {
@@ -31,6 +32,10 @@ struct DeviceState: Sendable {
     var isUnwanted = false
     /// Why the device of `chain` was lost, or couldn't be opened.
     var loss: MediaGraphError?
+    /// The loss of an X server, which ends the process.
+    var serverLoss: MediaGraphError?
+    /// Notifies about losses, if the device is a screen or a window.
+    var screenListener: XConnections.Listener?
     /// The element that replaces the device while it is away.
     var standIn: (element: Element, standIn: DeviceStandIn)?
     /// Whether the stream has ended, so that no more attempts are made.

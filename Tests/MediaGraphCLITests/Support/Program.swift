@@ -41,9 +41,10 @@ final class LiveProgram {
 
     convenience init(_ arguments: String...) throws { try self.init(arguments: arguments) }
 
-    init(arguments: [String], environment: [String: String] = [:]) throws {
-        process.executableURL = URL(fileURLWithPath: Program.path)
-        process.arguments = arguments
+    /// Starts a program, given by its path or by a name that `PATH` finds.
+    init(_ program: String = Program.path, arguments: [String], environment: [String: String] = [:]) throws {
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [program] + arguments
         process.environment = ProcessInfo.processInfo.environment.merging(Program.environment) { $1 }
             .merging(environment) { $1 }
         process.standardInput = FileHandle.nullDevice

@@ -51,5 +51,7 @@ import Testing
         let wrong = zip(bytes, Self.painted).count { $0 != $1 }
         #expect(bytes.count == Self.painted.count && wrong == 0, "\(wrong) bytes of \(bytes.count) differ")
         for graph in [sharer, reader, painter] { await graph.stop() }
+        // Xlib ends this process if the server ends before the graphs have disconnected.
+        withExtendedLifetime(display) {}
     }
 }
