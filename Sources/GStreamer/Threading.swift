@@ -139,10 +139,9 @@ package final class NativeThread: @unchecked Sendable {
 }
 
 /// Returns the time of the system's monotonic clock in nanoseconds. Cheap enough to be called for each frame.
-@inlinable
 package func monotonicNanoseconds() -> UInt64 {
     // gst_util_get_timestamp returns the same, at twice the cost.
-    var time = timespec(tv_sec: 0, tv_nsec: 0)
+    var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return UInt64(bitPattern: Int64(time.tv_sec &* 1_000_000_000 &+ time.tv_nsec))
 }

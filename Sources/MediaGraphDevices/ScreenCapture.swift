@@ -35,8 +35,7 @@ final class ScreenCapture: Sendable {
     /// Looks up the window and reconnects the element to it. Blocks. Call it before the element goes to PAUSED, on the
     /// thread that changes its state.
     ///
-    /// - Parameter timeout: The time to wait for others that connect to an X server; `nil` for no
-    ///   limit.
+    /// - Parameter timeout: The time to wait for others that connect to an X server; `nil` for no limit.
     func choose(within timeout: Duration? = nil) throws(MediaGraphError) {
         // Keeps a server that resets itself when its last client leaves, if the element was that client.
         let hold = XWindows.hold(display)

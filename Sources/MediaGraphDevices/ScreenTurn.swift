@@ -34,7 +34,7 @@ package enum ScreenTurn {
     /// Runs `body`, which creates elements of these factories. If they may connect to an X server, which they do as soon
     /// as they are linked, the handlers for its loss are installed, and `body` waits for its turn.
     package static func make<Result, Failure: Error>(
-        _ factories: Set<String>, within timeLimit: Int64? = nil, _ body: () throws(Failure) -> Result
+        _ factories: Set<String>, within timeLimit: Duration? = nil, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         guard !factories.isDisjoint(with: [ScreenCapture.factory, "autovideosink"] + ScreenCaptures.windowSinks) else {
             return try body()

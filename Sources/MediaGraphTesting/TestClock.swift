@@ -47,7 +47,8 @@ public final class TestClock: Sendable {
         gst_test_clock_set_time(clock.testClock, GstClockTime(time.nanoseconds))
     }
 
-    /// Moves the clock forward by a duration, which mustn't be negative. Releases all threads that wait for the new time or an earlier one.
+    /// Moves the clock forward by a duration, which mustn't be negative. Releases all threads that wait for the new
+    /// time or an earlier one.
     public func advance(by duration: Duration) {
         advance(to: time + duration)
     }

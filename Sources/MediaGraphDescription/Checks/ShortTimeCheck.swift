@@ -1,7 +1,7 @@
 import GStreamer
 
-/// Warns about a time of less than a millisecond at a property of MediaGraph's nodes. Nearly always the number was meant
-/// in milliseconds, but the nodes' times are in nanoseconds, as those of GStreamer's own elements are.
+/// Warns about a time of less than a millisecond at a property of MediaGraph's nodes. Nearly always the number was
+/// meant in milliseconds, but the nodes' times are in nanoseconds, as those of GStreamer's own elements are.
 package struct ShortTimeCheck: DescriptionCheck {
     package init() {}
 

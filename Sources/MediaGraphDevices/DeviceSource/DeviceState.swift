@@ -172,8 +172,8 @@ struct DeviceState: Sendable {
         case look
     }
 
-    /// Returns the task that is due, or how long to wait for one; `nil` for no limit. `now` is in monotonic nanoseconds,
-    /// `stallTimeout` in nanoseconds.
+    /// Returns the task that is due, or how long to wait for one; `nil` for no limit. `now` is in monotonic
+    /// nanoseconds, `stallTimeout` in nanoseconds.
     func next(at now: UInt64, stallTimeout: UInt64) -> (job: Job?, wait: Duration?) {
         if isStopping { return (.stop, nil) }
         guard !isMoving, !isOver else { return (nil, nil) }
