@@ -179,8 +179,12 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             }
             return Result { () throws(MediaGraphError) in try join() }
         }
-        guard let outcome else { throw PropertyRefused("the session is changing state; try again afterwards") }
-        do throws(MediaGraphError) { try outcome.get() } catch { throw PropertyRefused("\(error)") }
+        do throws(MediaGraphError) {
+            guard let outcome else {
+                throw .wrongUsage(.init("the session is changing state; try again afterwards"))
+            }
+            try outcome.get()
+        } catch { throw PropertyRefused("\(error)", details: error.details) }
     }
 
     func settingsDidChange(_ property: String) {

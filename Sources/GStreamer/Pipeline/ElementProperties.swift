@@ -93,6 +93,10 @@ extension Element {
         try PropertyRefusal.quietly(self) { () throws(PropertyError) in try setProperty(name, parsing: text) }
     }
 
+    /// Returns the reason for programs of the refusal that this thread got last from the element, once; `nil` if the
+    /// element gave none.
+    package func takeRefusalDetails() -> Structure? { PropertyRefusal.takeDetails(self) }
+
     /// Returns the values that a property accepts, in words.
     private func expectation(of property: String) -> String {
         let type = cgst_class_of(raw).assumingMemoryBound(to: GTypeClass.self).pointee.g_type

@@ -208,7 +208,7 @@ public enum ElementClass {
             if !PropertyRefusal.isQuiet(object) {
                 implementation.postWarning(.settings, "\(property.name) keeps its value: \(error.reason)")
             }
-            PropertyRefusal.leave(error.reason, on: object)
+            PropertyRefusal.leave(error, on: object)
         }
     }
 

@@ -119,8 +119,15 @@ extension ConfigurableElement {
 public struct PropertyRefused: Error, Sendable {
     /// The reason, for users.
     public let reason: String
+    /// The reason, for programs; see ``Element/takeRefusalDetails()``.
+    package let details: Structure?
     /// Creates an error with the reason.
-    public init(_ reason: String) { self.reason = reason }
+    public init(_ reason: String) { self.init(reason, details: nil) }
+    /// Creates an error with the reason for users and for programs.
+    package init(_ reason: String, details: Structure?) {
+        self.reason = reason
+        self.details = details
+    }
 }
 
 /// A GObject property of an element.

@@ -10,6 +10,10 @@ enum PropertyRefusal {
         g_quark_from_string("mediagraph-property-refusal-\(UInt(bitPattern: g_thread_self()))")
     }
 
+    private static var detailsQuark: GQuark {
+        g_quark_from_string("mediagraph-property-refusal-details-\(UInt(bitPattern: g_thread_self()))")
+    }
+
     private static var quietQuark: GQuark {
         g_quark_from_string("mediagraph-property-quiet-\(UInt(bitPattern: g_thread_self()))")
     }
@@ -39,8 +43,21 @@ enum PropertyRefusal {
     }
 
     /// Stores the reason of a refusal. Called by the element that refuses the value.
-    static func leave(_ reason: String, on object: UnsafeMutableRawPointer) {
-        g_object_set_qdata_full(object.assumingMemoryBound(to: GObject.self), quark, g_strdup(reason), { g_free($0) })
+    static func leave(_ refusal: PropertyRefused, on object: UnsafeMutableRawPointer) {
+        let object = object.assumingMemoryBound(to: GObject.self)
+        g_object_set_qdata_full(object, quark, g_strdup(refusal.reason), { g_free($0) })
+        guard let details = refusal.details else { return }
+        g_object_set_qdata_full(
+            object, detailsQuark, gst_structure_copy(details.raw),
+            { gst_structure_free($0!.assumingMemoryBound(to: GstStructure.self)) })
+    }
+
+    /// Returns what `leave` stored for programs on this thread, and removes it.
+    static func takeDetails(_ element: Element) -> Structure? {
+        let object = element.raw.assumingMemoryBound(to: GObject.self)
+        return g_object_steal_qdata(object, detailsQuark).map {
+            Structure(taking: $0.assumingMemoryBound(to: GstStructure.self))
+        }
     }
 
     /// Calls `body`, which sets a property of `element`. Returns the reason if the element refused the value, otherwise
@@ -50,6 +67,7 @@ enum PropertyRefusal {
         let quark = quark
         let awaited = awaitedQuark
         g_object_set_qdata(object, quark, nil)
+        g_object_set_qdata(object, detailsQuark, nil)
         g_object_set_qdata(object, awaited, UnsafeMutableRawPointer(object))
         body()
         g_object_set_qdata(object, awaited, nil)

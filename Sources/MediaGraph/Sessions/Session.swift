@@ -86,9 +86,9 @@ public final class Session: Sendable {
 
     /// Joins the room and starts sending. A running preview continues without interruption.
     ///
-    /// Throws `alreadyInUse` if somebody in the room has the user's name, `noDevice` or `deviceBusy` if a device can't
-    /// be opened, `notInSession` if ``leave()`` is called or the task is cancelled before the user has joined, and
-    /// `wrongUsage` if the session is already joined.
+    /// Throws `alreadyInUse` if somebody in the room has the user's name, `timeOut` if the room's transport doesn't
+    /// answer, `noDevice` or `deviceBusy` if a device can't be opened, `notInSession` if ``leave()`` is called or the
+    /// task is cancelled before the user has joined, and `wrongUsage` if the session is already joined.
     public func join() async throws(MediaGraphError) {
         let before = state.withLock { state in
             defer { if state.phase == .outside || state.phase == .previewing { state.phase = .joining } }
@@ -140,9 +140,8 @@ public final class Session: Sendable {
     private func setJoins(_ joins: Bool) async throws(MediaGraphError) {
         try await graph.onControlQueue { [sessionGraph] () throws(MediaGraphError) in
             do throws(PropertyError) { try sessionGraph.element.setProperty("join", to: joins) } catch {
-                // On the control queue, a name that is taken is the only reason for a refusal.
-                guard case .refused(_, _, let reason) = error else { throw .wrapping(error, sessionGraph.name) }
-                throw .alreadyInUse(.init(sessionGraph.name, actual: reason))
+                throw sessionGraph.element.takeRefusalDetails().flatMap { MediaGraphError(details: $0) }
+                    ?? .wrapping(error, sessionGraph.name)
             }
         }
     }
