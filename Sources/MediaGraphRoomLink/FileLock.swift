@@ -1,20 +1,36 @@
 import Foundation
 import GStreamer
 import MediaGraphCore
+import MediaGraphSession
 
 /// A lock on a file, which one process at a time can hold. The system releases it when the process ends, even if it is
 /// killed.
+///
+/// A thread that waits for a lock tries again and again, since the system's own waiting calls (`flock` and
+/// `F_OFD_SETLKW` without `LOCK_NB`) can neither be given a time limit nor be cancelled: only a signal ends them, and
+/// signal handlers belong to the program. So a thread may wait only if nobody needs it: `RoomLink` waits on threads of
+/// its own, without a lock of this process.
 final class FileLock: Sendable {
+    /// How long a thread waits for a lock that another process holds.
+    struct Wait: Sendable {
+        var limit: Duration
+        var clock = RoomClock.machine
+        /// Ends the wait when it returns false.
+        var isWanted: @Sendable () -> Bool = { true }
+
+        static let none = Wait(limit: .zero)
+    }
+
     private let path: String
     private let descriptor: Int32
 
-    /// Takes the lock, and creates the file if necessary. Waits at most for `timeout`; `nil` if another process still
-    /// holds the lock then. Throws `processingFailed` if the file can't be opened.
-    init?(_ path: String, timeout: Duration = .zero) throws(MediaGraphError) {
-        let deadline = ContinuousClock.now + timeout
+    /// Takes the lock, and creates the file if necessary. `nil` if another process still holds the lock after `wait`.
+    /// Throws `processingFailed` if the file can't be opened.
+    init?(_ path: String, _ wait: Wait = .none) throws(MediaGraphError) {
+        let deadline = wait.clock.now() + wait.limit.nanoseconds
         var descriptor = try Self.locked(path)
-        while descriptor == nil, ContinuousClock.now < deadline {
-            sleepBriefly()
+        while descriptor == nil, wait.clock.now() < deadline, wait.isWanted() {
+            wait.clock.pause()
             descriptor = try Self.locked(path)
         }
         guard let descriptor else { return nil }

@@ -14,13 +14,15 @@ package struct RoomDirectory: Sendable {
     private let base: String
     let path: String
 
-    /// How long to wait for the lock of all rooms. A process holds it for milliseconds, unless it is suspended.
-    private let lockTimeout: Duration
+    let clock: RoomClock
 
-    init(room: String, base: String = Self.base, lockTimeout: Duration = .seconds(3)) {
+    /// How long to wait for the lock of all rooms. A process holds it for milliseconds, unless it is suspended.
+    static let lockTimeout = Duration.seconds(3)
+
+    init(room: String, base: String = Self.base, clock: RoomClock = .machine) {
         self.room = room
         self.base = base
-        self.lockTimeout = lockTimeout
+        self.clock = clock
         path = "\(base)/\(Self.fileName(room))"
     }
 
@@ -99,13 +101,17 @@ package struct RoomDirectory: Sendable {
 
     /// Enters this process into the room's folder, with a number greater than those of all processes there. Also
     /// removes what dead processes have left in this room and others. Throws if the folders, the lock or the socket
-    /// can't be made.
+    /// can't be made, and `timeOut` if another process doesn't release the lock.
     ///
-    /// - Parameter former: The number that this process had before the folder was removed, by which other processes
-    ///   know it. The process gets it again if it is free.
-    func enter(again former: Int? = nil) throws(MediaGraphError) -> Entry {
+    /// - Parameters:
+    ///   - former: The number that this process had before the folder was removed, by which other processes know it.
+    ///     The process gets it again if it is free.
+    ///   - isWanted: Ends the wait for the lock when it returns false.
+    func enter(
+        again former: Int? = nil, while isWanted: @escaping @Sendable () -> Bool = { true }
+    ) throws(MediaGraphError) -> Entry {
         try Self.prepare(base)
-        return try withLock { () throws(MediaGraphError) in
+        return try withLock(while: isWanted) { () throws(MediaGraphError) in
             for room in Self.files(base) where room != Self.lockName { Self.tidy("\(base)/\(room)") }
             let taken = endpoints
             // Milliseconds rather than 1, 2, 3, so that a process that joins after the folder was removed doesn't get
@@ -139,11 +145,27 @@ package struct RoomDirectory: Sendable {
         for folder in [base, path] { try Self.check(folder: folder, ENOENT) }
     }
 
-    /// Removes this process's socket, and the room's folder if no process is left.
+    /// Removes this process's socket, and the room's folder if no process is left. If another process holds the lock,
+    /// the folder is removed later, so that this never waits.
     func leave(_ endpoint: Int) {
         unlink(socketPath(of: endpoint))
-        // If this fails, the next process that enters a room does it.
-        try? withLock { () throws(MediaGraphError) in Self.tidy(path) }
+        if tidy(.none) { return }
+        NativeThread("room-tidy") { [self] in
+            // If this fails, the next process that enters a room does it.
+            _ = tidy(FileLock.Wait(limit: Self.lockTimeout, clock: clock))
+        }.detach()
+    }
+
+    /// Removes the room's folder if no process is left. Returns false if another process holds the lock.
+    private func tidy(_ wait: FileLock.Wait) -> Bool {
+        do throws(MediaGraphError) {
+            guard let lock = try FileLock(lockPath, wait) else { return false }
+            lock.write("\(getpid())")
+            withExtendedLifetime(lock) { Self.tidy(path) }
+        } catch {
+            // The folder of all rooms is gone, and this room's folder with it.
+        }
+        return true
     }
 
     /// The path of a process's socket.
@@ -158,8 +180,12 @@ package struct RoomDirectory: Sendable {
     // MARK: Names
 
     /// Claims a user name for this process, until the returned lock is released. `nil` if another process has the name.
-    func claim(_ user: String) throws(MediaGraphError) -> FileLock? {
-        try withLock { () throws(MediaGraphError) in
+    /// Throws `timeOut` if another process doesn't release the lock of all rooms. The wait for that lock ends when
+    /// `isWanted` returns false.
+    func claim(
+        _ user: String, while isWanted: @escaping @Sendable () -> Bool = { true }
+    ) throws(MediaGraphError) -> FileLock? {
+        try withLock(while: isWanted) { () throws(MediaGraphError) in
             // The folder may have been removed since this process entered the room.
             try Self.prepare(path)
             return try FileLock("\(path)/\(Self.fileName(user))\(Self.nameSuffix)")
@@ -184,10 +210,15 @@ package struct RoomDirectory: Sendable {
 
     private static let (lockName, shareName, socketSuffix, nameSuffix) = ("lock", "share", ".socket", ".name")
 
+    private var lockPath: String { "\(base)/\(Self.lockName)" }
+
     /// Runs `body` with the lock of all rooms held. Throws `timeOut` if another process doesn't release the lock.
-    private func withLock<R: Sendable>(_ body: () throws(MediaGraphError) -> R) throws(MediaGraphError) -> R {
-        let path = "\(base)/\(Self.lockName)"
-        guard let lock = try FileLock(path, timeout: lockTimeout) else {
+    private func withLock<R: Sendable>(
+        while isWanted: @escaping @Sendable () -> Bool, _ body: () throws(MediaGraphError) -> R
+    ) throws(MediaGraphError) -> R {
+        let path = lockPath
+        let wait = FileLock.Wait(limit: Self.lockTimeout, clock: clock, isWanted: isWanted)
+        guard let lock = try FileLock(path, wait) else {
             let holder = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
             throw .timeOut(
                 .init(

@@ -12,9 +12,20 @@ import Synchronization
 ///
 /// The room is never called while `state` is locked.
 final class RoomLink: RoomTransport {
+    /// A claim of a user's name, on its way.
+    fileprivate struct Claim: Sendable {
+        let number: UInt64
+        /// `nil` after the user has left: then the claim is given up.
+        var report: (@Sendable (JoinOutcome) -> Void)?
+    }
+
     fileprivate struct State: Sendable {
         /// This process's users, each with the lock on its name.
         var users: [String: FileLock] = [:]
+        /// The users for whom a thread claims the name.
+        var claiming: [String: Claim] = [:]
+        /// The number of claims so far.
+        var claimCount: UInt64 = 0
         /// The streams that this process's users are sending.
         var sending: Set<StreamKey> = []
         var peers: [RoomPeer] = []
@@ -29,7 +40,8 @@ final class RoomLink: RoomTransport {
         var reading: [StreamKey: Resolution] = [:]
         /// The streams of this process that peers read.
         var forwarders: [StreamKey: StreamForwarder] = [:]
-        var entry: RoomDirectory.Entry
+        /// Set from the moment when this process has entered the room's folder.
+        var entry: RoomDirectory.Entry?
         /// The users whose names were lost with the room's folder.
         var unclaimed: Set<String> = []
         /// The current problem with the room's folder, which has been reported.
@@ -39,48 +51,74 @@ final class RoomLink: RoomTransport {
 
     private let directory: RoomDirectory
     private let delegate: any RoomTransportDelegate
-    private let state: Mutex<State>
+    private let state = Mutex(State())
     /// Held by a peer's thread while it tells the room about users, so that the room hears of changes in the right
     /// order. No other thread takes this lock.
     private let notificationLock = Mutex(())
+    var clock: RoomClock { directory.clock }
+    /// How often this process looks for lost peers.
+    private let interval: Duration
 
     static let log = DebugCategory("mediagraph-room", "MediaGraph rooms between processes")
-    /// How often this process looks for lost peers.
-    private static let interval = Duration.seconds(1)
 
-    /// Enters the room's folder; other processes can connect from now on. Throws `notPermitted` if folders or sockets
-    /// can't be made, `processingFailed` if a lock file can't be opened, and `timeOut` if another process doesn't
-    /// release its lock.
-    init(room: String, delegate: any RoomTransportDelegate) throws(MediaGraphError) {
-        directory = RoomDirectory(room: room)
-        state = Mutex(State(entry: try directory.enter()))
+    init(in directory: RoomDirectory, delegate: any RoomTransportDelegate, interval: Duration = .seconds(1)) {
+        self.directory = directory
         self.delegate = delegate
+        self.interval = interval
     }
 
-    /// Connects to the processes in the room, and starts the thread that accepts connections.
-    func start() {
-        lookAround()
+    /// Starts the thread that enters the room's folder and accepts connections.
+    ///
+    /// Reports `notPermitted` if folders or sockets can't be made, `processingFailed` if a lock file can't be opened,
+    /// and `timeOut` if another process doesn't release its lock.
+    func start(_ report: @escaping @Sendable (_ problem: MediaGraphError?) -> Void) {
         NativeThread("room-accept") { [self] in
+            do throws(MediaGraphError) { guard try enter() else { return } } catch {
+                if isRunning { report(error) }
+                return
+            }
+            report(nil)
             while true {
-                switch state.withLock({ $0.entry.socket }).accept(timeout: Self.interval) {
+                lookAround()
+                guard let socket = state.withLock({ $0.entry?.socket }) else { return }
+                switch socket.accept(timeout: interval) {
                 case .connected(let socket): add(RoomPeer(socket, room: self))
                 case .refused(let user):
                     delegate.warn("refused a connection from another user of this machine (uid \(user))")
                 case .nobody: break
                 case .closed: return
                 }
-                lookAround()
             }
         }.detach()
     }
 
+    /// Enters the room's folder; other processes can connect from now on. Waits for the folder's lock. Returns false if
+    /// this link has been stopped meanwhile.
+    func enter() throws(MediaGraphError) -> Bool {
+        let entry = try directory.enter(while: { [self] in isRunning })
+        let isStopped = state.withLock { state in
+            if !state.isStopped { state.entry = entry }
+            return state.isStopped
+        }
+        if isStopped { leave(entry) }
+        return !isStopped
+    }
+
+    private func leave(_ entry: RoomDirectory.Entry) {
+        entry.socket.close()
+        directory.leave(entry.endpoint)
+    }
+
+    private var isRunning: Bool { state.withLock { !$0.isStopped } }
+
     /// Connects to the processes that entered the room earlier. A process that can't be reached now is tried again
     /// later.
-    private func lookAround() {
+    func lookAround() {
         guard ensureRegistered() else { return }
         let (endpoint, known) = state.withLock { state in
-            (state.entry.endpoint, state.strangers.union(state.peers.compactMap(\.endpoint)))
+            (state.entry?.endpoint, state.strangers.union(state.peers.compactMap(\.endpoint)))
         }
+        guard let endpoint else { return }
         for other in directory.endpoints where other < endpoint && !known.contains(other) {
             do throws(LocalSocket.Failure) {
                 add(
@@ -93,7 +131,7 @@ final class RoomLink: RoomTransport {
     /// Makes sure that other processes can find this process and its users' names in the room's folder. If they can't,
     /// warns the room once and returns false.
     private func ensureRegistered() -> Bool {
-        let entry = state.withLock { $0.entry }
+        guard let entry = state.withLock({ $0.entry }) else { return false }
         do throws(MediaGraphError) {
             if !directory.has(entry) { try register(replacing: entry) }
             try claimNamesAgain()
@@ -109,17 +147,14 @@ final class RoomLink: RoomTransport {
     /// Enters this process into the room's folder again, after the folder was removed while in use, for example by a
     /// cleaner of temporary files. Each process in the room does this for itself.
     private func register(replacing entry: RoomDirectory.Entry) throws(MediaGraphError) {
-        let new = try directory.enter(again: entry.endpoint)
+        let new = try directory.enter(again: entry.endpoint, while: { [self] in isRunning })
         let isStopped = state.withLock { state in
             guard !state.isStopped else { return true }
             state.entry = new
             state.unclaimed = Set(state.users.keys)
             return false
         }
-        guard !isStopped else {
-            new.socket.close()
-            return directory.leave(new.endpoint)
-        }
+        guard !isStopped else { return leave(new) }
         entry.socket.close()
         // Claims the names at once, before another process does. If that throws, `ensureRegistered` tries again later.
         defer { delegate.shareGrantLost() }
@@ -130,7 +165,7 @@ final class RoomLink: RoomTransport {
     /// Claims the names of this process's users that were lost with the room's folder.
     private func claimNamesAgain() throws(MediaGraphError) {
         for user in state.withLock({ $0.unclaimed.sorted() }) {
-            let claim = try directory.claim(user)
+            let claim = try directory.claim(user, while: { [self] in isRunning })
             // The user may have left in the meantime.
             let isHere = state.withLock { state in
                 state.unclaimed.remove(user)
@@ -158,10 +193,10 @@ final class RoomLink: RoomTransport {
     func stop() {
         let (peers, forwarders, entry) = state.withLock { state in
             defer { (state.forwarders, state.remote, state.isStopped) = ([:], [:], true) }
+            for user in state.claiming.keys { state.claiming[user]?.report = nil }
             return (state.peers, state.forwarders.values, state.entry)
         }
-        entry.socket.close()
-        directory.leave(entry.endpoint)
+        if let entry { leave(entry) }
         for forwarder in forwarders { forwarder.stop() }
         for peer in peers { peer.close() }
     }
@@ -188,28 +223,77 @@ final class RoomLink: RoomTransport {
         for forwarder in idle { forwarder.stop() }
     }
 
+    /// Whether a process was found that runs another version.
+    var hasStrangers: Bool { state.withLock { !$0.strangers.isEmpty } }
+
     // MARK: This process's users
 
-    /// Adds a user. Throws `alreadyInUse` while another process has the name. Returns the remote users, and whether
-    /// this user was one of them: another process may have released the name without having announced it yet.
-    func join(_ user: String) throws(MediaGraphError) -> (others: [String], hasMoved: Bool) {
-        guard let claim = try directory.claim(user) else { throw .nameTaken(user, in: directory.room) }
-        return state.withLock { state in
-            state.users[user] = claim
-            state.claims[user] = nil
-            let hasMoved = state.remote.removeValue(forKey: user) != nil
-            for key in state.reading.keys where key.user == user { state.reading[key] = nil }
-            for peer in state.peers { peer.send(.joined(user)) }
-            return (state.remote.keys.sorted(), hasMoved)
+    /// Claims the user's name on a thread of its own, because that waits for other processes, and then adds the user.
+    ///
+    /// Reports a refusal with `alreadyInUse` while another process has the name, and with `timeOut` if another process
+    /// doesn't release the folder's lock.
+    func join(_ user: String, _ report: @escaping @Sendable (JoinOutcome) -> Void) {
+        let isNew = state.withLock { state in
+            // The thread of an earlier claim, which has been given up, may not have ended. It goes on with this one, so
+            // that the two claims don't exclude each other.
+            defer {
+                state.claimCount += 1
+                state.claiming[user] = Claim(number: state.claimCount, report: report)
+            }
+            return state.claiming[user] == nil
+        }
+        guard isNew else { return }
+        NativeThread("room-claim") { [self] in
+            while let number = nextClaim(of: user), !claim(user, number) {}
+        }.detach()
+    }
+
+    /// Returns the number of the claim that is wanted. Forgets a claim that has been given up.
+    private func nextClaim(of user: String) -> UInt64? {
+        state.withLock { state in
+            if state.claiming[user]?.report == nil { state.claiming[user] = nil }
+            return state.claiming[user]?.number
         }
     }
 
+    private func isWanted(_ number: UInt64, of user: String) -> Bool {
+        state.withLock { $0.claiming[user]?.number == number && $0.claiming[user]?.report != nil }
+    }
+
+    /// Claims a user's name, and reports whether the user has it. Returns false if the claim was given up meanwhile.
+    private func claim(_ user: String, _ number: UInt64) -> Bool {
+        let result = Result { () throws(MediaGraphError) in
+            try directory.claim(user, while: { [self] in isWanted(number, of: user) })
+        }
+        let settled = state.withLock { state -> (report: @Sendable (JoinOutcome) -> Void, outcome: JoinOutcome)? in
+            guard let claim = state.claiming[user], claim.number == number, let report = claim.report else {
+                return nil
+            }
+            state.claiming[user] = nil
+            switch result {
+            case .success(let name?): return (report, .joined(hasMoved: state.add(user, name)))
+            case .success(nil): return (report, .refused(.nameTaken(user, in: directory.room)))
+            case .failure(let error): return (report, .refused(error))
+            }
+        }
+        guard let settled else {
+            // The user has left in the meantime, so the name is given back. If there was an error, nobody waits for it.
+            if case .success(let name?) = result { withExtendedLifetime(name) { name.remove() } }
+            return false
+        }
+        settled.report(settled.outcome)
+        return true
+    }
+
     func leave(_ user: String) {
-        let (claim, gone) = state.withLock { state in
+        let (claim, gone, wasHere) = state.withLock { state in
+            state.claiming[user]?.report = nil
             let keys = state.forwarders.keys.filter { $0.user == user }
             defer { for key in keys { state.forwarders[key] = nil } }
-            return (state.users.removeValue(forKey: user), keys.compactMap { state.forwarders[$0] })
+            let claim = state.users.removeValue(forKey: user)
+            return (claim, keys.compactMap { state.forwarders[$0] }, claim != nil)
         }
+        guard wasHere else { return }
         for forwarder in gone { forwarder.stop() }
         withExtendedLifetime(claim) { claim?.remove() }
         // After the name has been released, so that a process that receives the message can claim it.
@@ -309,7 +393,7 @@ final class RoomLink: RoomTransport {
 
     /// Starts forwarding a stream of this process to a peer, or changes the resolution that the peer wants.
     func forward(_ key: StreamKey, _ resolution: Resolution, to peer: RoomPeer) {
-        let new = StreamForwarder(delegate.stream(key))
+        let new = StreamForwarder(delegate.stream(key), clock: clock)
         let forwarder = state.withLock { state -> StreamForwarder? in
             guard state.users[key.user] != nil, !state.isStopped else { return nil }
             let forwarder = state.forwarders[key] ?? new
@@ -338,6 +422,17 @@ final class RoomLink: RoomTransport {
 }
 
 extension RoomLink.State {
+    /// Adds a user of this process, whose name has been claimed. Returns whether the user was one of the remote users
+    /// until now: another process may have released the name without having announced it yet.
+    fileprivate mutating func add(_ user: String, _ name: FileLock) -> Bool {
+        users[user] = name
+        claims[user] = nil
+        let hasMoved = remote.removeValue(forKey: user) != nil
+        for key in reading.keys where key.user == user { reading[key] = nil }
+        for peer in peers { peer.send(.joined(user)) }
+        return hasMoved
+    }
+
     /// Removes a peer from the forwarders of these streams. Returns the forwarders that have no peers left, which are
     /// removed.
     fileprivate mutating func removeReader(

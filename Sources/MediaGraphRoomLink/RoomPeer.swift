@@ -174,7 +174,7 @@ final class RoomPeer: Sendable {
             return state.held[key, default: 0]
         }
         guard let stream = stream(key) else { return true }
-        let now = monotonicNanoseconds()
+        let now = room.clock.now()
         switch state.withLock({ $0.streams[key, default: ReceivedStream()].check(shared, now: now) }) {
         case .passes: shared.describe(buffer.access)
         case .refused:

@@ -39,9 +39,11 @@ final class StreamForwarder: Sendable {
     private let reader: StreamReader
     private let state: Mutex<State>
     private let run = Mutex(Run.idle)
+    private let clock: RoomClock
 
-    init(_ stream: RoomStream) {
+    init(_ stream: RoomStream, clock: RoomClock = .machine) {
         self.stream = stream
+        self.clock = clock
         // More for audio, which arrives in bursts of small blocks.
         let share = RoomPeer.heldByReference + (stream.key.kind.isSound ? 12 : 2)
         state = Mutex(
@@ -212,7 +214,7 @@ final class StreamForwarder: Sendable {
                 : (
                     $0.pool.allocate(
                         shown.access.size, readers: $0.peers.lazy.map { ObjectIdentifier($0) },
-                        now: monotonicNanoseconds()), $0.timing
+                        now: clock.now()), $0.timing
                 )
         }
         guard let allocation, allocation.memory.copy(shown.access) else { return reader.drop(frame.buffer) }

@@ -143,12 +143,15 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         return (user.isEmpty ? name : user).precomposedStringWithCanonicalMapping
     }
 
-    private var room: Room {
-        let settings = settings.current
-        guard let transport = RoomTransportKind.named(settings.transport) else {
+    private var transport: RoomTransportKind {
+        guard let transport = RoomTransportKind.named(settings.current.transport) else {
             preconditionFailure("`validate` lets only registered transports through")
         }
-        return Room.named(settings.room.precomposedStringWithCanonicalMapping, over: transport)
+        return transport
+    }
+
+    private var room: Room {
+        Room.named(settings.current.room.precomposedStringWithCanonicalMapping, over: transport)
     }
 
     func validate(_ proposed: Settings, changing property: String) throws(PropertyRefused) {
@@ -257,7 +260,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         }
     }
 
-    /// Joins the room. Called at any time between `open` and `close`.
+    /// Joins the room, and waits for its outcome. Called at any time between `open` and `close`, with the state lock
+    /// held.
     private func join() throws(MediaGraphError) {
         let membership = Membership(user: user, room: room, owner: WeakElement(instance))
         try membership.join()
@@ -338,7 +342,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             postWarning(.settings, "\(name): \(key.padName) is already linked; put a tee after it to use it twice")
             return nil
         }
-        guard let (source, reader) = SessionReceiver.make(key, session: name), let target = source.staticPad("src")
+        guard let (source, reader) = SessionReceiver.make(key, session: name, clock: transport.clock),
+            let target = source.staticPad("src")
         else { return nil }
         add(source)
         let pad = addGhostPad(key.padName, template: key.template, target: target)

@@ -18,7 +18,18 @@ final class Membership: RoomMember {
         self.owner = owner
     }
 
-    func join() throws(MediaGraphError) { try room.join(self) }
+    /// Joins the room, and waits until the transport has answered, `leave` is called or the graph is stopped.
+    ///
+    /// A state change waits here, so that a graph whose user is refused doesn't start. No lock is held meanwhile but
+    /// the element's state lock and those of the bins around it, so only this graph waits.
+    func join() throws(MediaGraphError) {
+        let graph = owner.element?.outermost
+        defer { if let graph { SessionJoins.end(self, in: graph) } }
+        try room.join(self) {
+            // Only now, so that `leave` finds what it cancels.
+            if let graph, !SessionJoins.begin(self, in: graph) { leave() }
+        }
+    }
     func leave() { room.leave(self) }
 
     func stream(_ key: StreamKey) -> RoomStream { room.stream(key) }

@@ -3,7 +3,7 @@ import MediaGraphCore
 import Synchronization
 
 /// A local user of a room, who is notified of what happens there. The methods are called on any thread, without a lock
-/// of the room held, except that `warn` may be called with `Room.membershipLock` held.
+/// of the room held.
 protocol RoomMember: AnyObject, Sendable {
     var user: String { get }
     /// Another user has joined, or was in the room before. May be called twice for one user.
@@ -20,15 +20,23 @@ protocol RoomMember: AnyObject, Sendable {
 
 /// A room: its users in this process, and all users' streams. A stream can be read, which subscribes to it, before its
 /// user joins.
+///
+/// No lock of the room is held while it waits for a transport, calls one, or notifies a member. `RoomVisits` keeps the
+/// order of what one user does.
 final class Room: Sendable {
     private struct State: Sendable {
-        var members: [String: any RoomMember] = [:]
+        /// The users who are in the room, joining or leaving.
+        var users: [String: RoomVisits] = [:]
+        /// The number of visits so far.
+        var visitCount: UInt64 = 0
         /// Weak references to the streams.
         var streams: [StreamKey: StreamReference] = [:]
         /// The streams that users, local or remote, are sending.
         var sending: Set<StreamKey> = []
-        /// Set while there are members.
-        var reach: Reach?
+        /// Set while there are users.
+        var reach: RoomReach?
+        /// Whether a thread makes, starts or stops the transport.
+        var isChangingReach = false
 
         var transport: (any RoomTransport)? {
             if case .everybody(let transport) = reach { transport } else { nil }
@@ -38,16 +46,38 @@ final class Room: Sendable {
             streams.values.compactMap(\.stream).filter(isIncluded)
         }
 
+        var members: [any RoomMember] { users.values.compactMap(\.member) }
+
         /// The members except one, sorted by name.
         func others(than user: String) -> [any RoomMember] {
-            members.values.filter { $0.user != user }.sorted { $0.user < $1.user }
+            members.filter { $0.user != user }.sorted { $0.user < $1.user }
+        }
+
+        mutating func next(of user: String, after done: RoomVisits.Step?) -> RoomVisits.Step? {
+            let step = users[user]?.next(after: done, in: reach)
+            if users[user]?.isEmpty == true { users[user] = nil }
+            return step
+        }
+
+        /// Returns how the transport has to change, and makes the caller's thread the one that changes it; `nil` if
+        /// nothing has to change, or if another thread is changing it.
+        mutating func nextChange() -> ReachChange? {
+            guard !isChangingReach, users.isEmpty != (reach == nil) else { return nil }
+            isChangingReach = true
+            guard let old = reach else { return .open }
+            // From here on the room no longer uses this transport.
+            (reach, sending) = (nil, [])
+            let streams = streams { _ in true }
+            switch old {
+            case .starting(let transport), .everybody(let transport): return .close(transport, streams)
+            case .thisProcess: return .close(nil, streams)
+            }
         }
     }
 
-    /// Whether remote users can be reached. Decided when the first user joins, and kept until the last one leaves.
-    private enum Reach: Sendable {
-        case everybody(any RoomTransport)
-        case thisProcess(because: MediaGraphError)
+    private enum ReachChange: Sendable {
+        case open
+        case close((any RoomTransport)?, [RoomStream])
     }
 
     private struct Reference: Sendable {
@@ -68,14 +98,12 @@ final class Room: Sendable {
     let name: String
     private let transportKind: RoomTransportKind
     private let state = Mutex(State())
-    /// Serializes joining and leaving, and the transport's `start`, `join`, `leave` and `stop`. The room notifies no
-    /// member while it is held, but a transport may warn members from within these calls.
-    private let membershipLock = Mutex(())
-    private let shareFloor = ShareFloor()
+    private let shareFloor: ShareFloor
 
     private init(_ name: String, _ transportKind: RoomTransportKind) {
         self.name = name
         self.transportKind = transportKind
+        shareFloor = ShareFloor(clock: transportKind.clock)
     }
 
     /// Returns the room of that name on that transport. All sessions of this process that name the room share one
@@ -91,14 +119,116 @@ final class Room: Sendable {
         }
     }
 
-    /// Adds a member, and notifies the other members and the new one of each other. Throws `alreadyInUse` if a local or
-    /// remote user has the same name.
-    func join(_ member: any RoomMember) throws(MediaGraphError) {
-        let (reach, remote, hasMoved) = try membershipLock.withLock { _ throws(MediaGraphError) in try enter(member) }
+    // MARK: Joining and leaving
+
+    /// How long `join` waits for the transport, in microseconds. The transport between processes answers within 6 s,
+    /// even if it waits for another process; a server that takes longer than this isn't answering at all.
+    static let joinTimeLimit: Int64 = 10_000_000
+
+    /// Adds a member and notifies the other members and the new one of each other, as `join(_:completion:)` does, and
+    /// waits for that. Calls `begun` before it waits; from then on `leave` ends the wait. Call it without holding a
+    /// lock that the room's members take.
+    ///
+    /// Throws what `join(_:completion:)` reports, and `timeOut` if the transport doesn't answer within `limit`
+    /// microseconds.
+    func join(
+        _ member: any RoomMember, within limit: Int64 = joinTimeLimit, begun: () -> Void = {}
+    ) throws(MediaGraphError) {
+        let outcome = BlockingMonitor<Result<Void, MediaGraphError>?>(nil)
+        join(member, completion: { result in outcome.withLock { $0 = result } })
+        begun()
+        guard let result = outcome.wait(timeout: limit, { $0 }) else {
+            leave(member)
+            throw .timeOut(
+                .init(
+                    "room \"\(name)\"",
+                    actual:
+                        "transport \(transportKind.name) didn't answer within \(limit / 1_000_000) s; try again later"))
+        }
+        try result.get()
+    }
+
+    /// Adds a member once the transport permits it, and notifies the other members and the new one of each other. The
+    /// name is taken at once. Returns at once; calls `completion` once, on any thread, without a lock of the room held.
+    ///
+    /// The completion gets `alreadyInUse` if a local or remote user has the same name, `notInSession` if the member
+    /// leaves meanwhile, and other errors of the transport.
+    func join(_ member: any RoomMember, completion: @escaping RoomVisits.Completion) {
+        let isFree = state.withLock { state in
+            state.visitCount += 1
+            return state.users[member.user, default: RoomVisits()].join(member, number: state.visitCount, completion)
+        }
+        guard isFree else { return completion(.failure(.nameTaken(member.user, in: name))) }
+        changeReach()
+        proceed(member.user)
+    }
+
+    /// Removes a member, and notifies the others. Cancels the member's join if that isn't complete.
+    ///
+    /// When this returns, the transport has been told, unless another thread is just calling the transport for this
+    /// user; then that thread does it. A user of the same name can join at once.
+    func leave(_ member: any RoomMember) {
+        let completion = state.withLock { state in
+            let completion = state.users[member.user]?.leave(member)
+            if state.users[member.user]?.isEmpty == true { state.users[member.user] = nil }
+            return completion
+        }
+        completion?(
+            .failure(.notInSession(.init("user \"\(member.user)\"", actual: "left before joining was complete"))))
+        proceed(member.user)
+    }
+
+    /// Tells the transport and the members that a member has started or stopped sending a stream, once the member is in
+    /// the room.
+    func streamChanged(_ key: StreamKey, isOn: Bool) {
+        if !isOn { shareFloor.releaseFloor(key) }
+        state.withLock { $0.users[key.user]?.streamChanged(key, isOn: isOn) }
+        proceed(key.user)
+    }
+
+    /// Does what is to do for a user, unless another thread is doing it.
+    private func proceed(_ user: String) {
+        var done: RoomVisits.Step?
+        while let step = state.withLock({ $0.next(of: user, after: done) }) {
+            perform(step, of: user)
+            // What the caller of `join` does from now on, its own thread does.
+            if case .complete = step { return }
+            done = step
+        }
+        changeReach()
+    }
+
+    /// Takes one step for a user, without a lock held.
+    private func perform(_ step: RoomVisits.Step, of user: String) {
+        switch step {
+        case .ask(let transport, let visit):
+            transport.join(user) { [weak self] outcome in
+                guard let self else { return }
+                state.withLock { $0.users[user]?.answered(outcome, visit: visit) }
+                proceed(user)
+            }
+        case .arrive(let member, let hasMoved): welcome(member, hasMoved: hasMoved)
+        case .announce(let key, let isOn):
+            state.withLock { $0.transport }?.streamChanged(key, isOn: isOn)
+            tell(key, isOn: isOn)
+        case .leave(let member, let wasJoined):
+            let (transport, others) = state.withLock { ($0.transport, $0.others(than: member.user)) }
+            transport?.leave(user)
+            if wasJoined { for other in others { other.left(user) } }
+        case .complete(let completion, let result):
+            // A room that nobody is in has closed when the caller hears of it.
+            changeReach()
+            completion(result)
+        }
+    }
+
+    /// Notifies a new member and the others of each other.
+    private func welcome(_ member: any RoomMember, hasMoved: Bool) {
         // The user has moved here from another process, where its streams have ended.
         if hasMoved { remoteLeft(member.user) }
-        let others = state.withLock { $0.others(than: member.user) }
+        let (others, reach) = state.withLock { ($0.others(than: member.user), $0.reach) }
         for other in others { other.joined(member.user) }
+        let remote = if case .everybody(let transport) = reach { transport.remoteUsers } else { [] as [String] }
         let users = (others.map(\.user) + remote).sorted()
         for user in users { member.joined(user) }
         let sending = state.withLock { $0.sending }
@@ -107,52 +237,11 @@ final class Room: Sendable {
         let (present, isSent) = (Set(self.users), state.withLock { $0.sending })
         for key in sending.subtracting(isSent) { member.streamChanged(key, isOn: false) }
         for user in users where !present.contains(user) { member.left(user) }
+        // What was requested of these users before the transport knew this member.
+        for stream in state.withLock({ $0.streams { remote.contains($0.key.user) } }) { stream.demandChanged() }
         if case .thisProcess(let error) = reach {
             member.roomIsLimitedToProcess(because: error, remedy: transportKind.remedy)
         }
-    }
-
-    /// Claims the member's name in this process and with the transport. Called with `membershipLock` held.
-    private func enter(_ member: any RoomMember) throws(MediaGraphError) -> (Reach, remote: [String], hasMoved: Bool) {
-        let isFree = state.withLock { state in
-            guard state.members[member.user] == nil else { return false }
-            state.members[member.user] = member
-            return true
-        }
-        guard isFree else { throw .nameTaken(member.user, in: name) }
-        let reach = reach()
-        guard case .everybody(let transport) = reach else { return (reach, [], false) }
-        do throws(MediaGraphError) {
-            let (others, hasMoved) = try transport.join(member.user)
-            return (reach, others, hasMoved)
-        } catch {
-            state.withLock { $0.members[member.user] = nil }
-            closeIfEmpty()
-            throw error
-        }
-    }
-
-    /// Removes a member, and notifies the others.
-    func leave(_ member: any RoomMember) {
-        let others = membershipLock.withLock { _ -> [any RoomMember]? in
-            let wasThere = state.withLock { state in
-                guard state.members[member.user] === member else { return false }
-                state.members[member.user] = nil
-                return true
-            }
-            guard wasThere else { return nil }
-            state.withLock { $0.transport }?.leave(member.user)
-            closeIfEmpty()
-            return state.withLock { $0.others(than: member.user) }
-        }
-        for other in others ?? [] { other.left(member.user) }
-    }
-
-    /// Tells the transport and the members that a member has started or stopped sending a stream.
-    func streamChanged(_ key: StreamKey, isOn: Bool) {
-        if !isOn { shareFloor.releaseFloor(key) }
-        state.withLock { $0.transport }?.streamChanged(key, isOn: isOn)
-        tell(key, isOn: isOn)
     }
 
     private func tell(_ key: StreamKey, isOn: Bool) {
@@ -160,56 +249,75 @@ final class Room: Sendable {
             if isOn { state.sending.insert(key) } else { state.sending.remove(key) }
             // Under the lock, so that the stream receives concurrent changes in the order in which they are recorded.
             state.streams[key]?.stream?.setExpected(isOn)
-            return Array(state.members.values)
+            return state.members
         }
         for member in members { member.streamChanged(key, isOn: isOn) }
     }
 
     /// The names of all users in the room, local and remote, sorted.
     var users: [String] {
-        let (here, transport) = state.withLock { ($0.members.keys, $0.transport) }
+        let (here, transport) = state.withLock { ($0.members.map(\.user), $0.transport) }
         return (here + (transport?.remoteUsers ?? [])).sorted()
     }
 
     // MARK: The transport
 
-    /// Makes and starts the transport if there is none yet.
-    private func reach() -> Reach {
-        if let reach = state.withLock({ $0.reach }) { return reach }
-        do throws(MediaGraphError) {
-            let transport = try transportKind.make(name, self)
-            // Before `start`, after which the transport may call the room.
-            state.withLock { $0.reach = .everybody(transport) }
-            transport.start()
-            return .everybody(transport)
-        } catch {
-            state.withLock { $0.reach = .thisProcess(because: error) }
-            return .thisProcess(because: error)
+    /// Makes and starts the transport if there are users and no transport, and stops it if there are no users any more.
+    /// One thread at a time does that; what other threads change meanwhile, it does afterwards.
+    private func changeReach() {
+        while let change = state.withLock({ $0.nextChange() }) {
+            switch change {
+            case .open: open()
+            case .close(let transport, let streams):
+                transport?.stop()
+                for stream in streams {
+                    stream.end()
+                    stream.setExpected(false)
+                }
+            }
+            state.withLock { $0.isChangingReach = false }
         }
     }
 
-    /// Stops the transport and ends all streams after the last member has left.
-    private func closeIfEmpty() {
-        let left = state.withLock { state -> (transport: (any RoomTransport)?, streams: [RoomStream])? in
-            guard state.members.isEmpty else { return nil }
-            // From here on the room no longer uses this transport.
-            defer { (state.reach, state.sending) = (nil, []) }
-            return (state.transport, state.streams(where: { _ in true }))
+    private func open() {
+        do throws(MediaGraphError) {
+            let transport = try transportKind.make(name, self)
+            // Before `start`, which may report at once.
+            state.withLock { $0.reach = .starting(transport) }
+            transport.start { [weak self, weak transport] problem in
+                guard let transport else { return }
+                self?.started(transport, problem)
+            }
+        } catch {
+            let users = state.withLock { state in
+                state.reach = .thisProcess(because: error)
+                return state.users.keys.sorted()
+            }
+            for user in users { proceed(user) }
         }
-        left?.transport?.stop()
-        for stream in left?.streams ?? [] {
-            stream.end()
-            stream.setExpected(false)
+    }
+
+    /// Records that the transport has started, or why it couldn't, and lets the users in who waited for that.
+    private func started(_ transport: any RoomTransport, _ problem: MediaGraphError?) {
+        let users = state.withLock { state -> [String] in
+            // The room may have closed, or even opened again, in the meantime.
+            guard case .starting(let current) = state.reach, current === transport else { return [] }
+            state.reach = problem.map { .thisProcess(because: $0) } ?? .everybody(transport)
+            return state.users.keys.sorted()
         }
+        for user in users { proceed(user) }
     }
 
     // MARK: Streams
 
     /// Asks for permission before a member's stream goes on. Throws `alreadyInUse` for a share while another user
-    /// shares.
+    /// shares, and `notInSession` for a share before the user is in the room.
     func begin(_ key: StreamKey) throws(MediaGraphError) {
         guard key.kind.isShare else { return }
-        let transport = state.withLock { $0.transport }
+        let (transport, isJoined) = state.withLock { ($0.transport, $0.users[key.user]?.member != nil) }
+        guard isJoined else {
+            throw .notInSession(.init("user \"\(key.user)\"", actual: "can't share before joining is complete"))
+        }
         try shareFloor.take(key) { () throws(MediaGraphError) in try transport?.requestShare(key.user) }
     }
 
@@ -268,12 +376,12 @@ extension Room: RoomTransportDelegate {
     }
 
     func warn(_ text: String) {
-        for member in state.withLock({ Array($0.members.values) }) { member.warn(text) }
+        for member in state.withLock({ $0.members }) { member.warn(text) }
     }
 
     /// Passes a request of a stream's readers to the transport, if the stream's user isn't local.
     private func requested(_ request: RoomStream.Request, of key: StreamKey) {
-        let transport = state.withLock { $0.members[key.user] == nil ? $0.transport : nil }
+        let transport = state.withLock { $0.users[key.user]?.member == nil ? $0.transport : nil }
         guard let transport else { return }
         switch request {
         case .demand(let resolution): transport.setDemand(resolution, for: key)

@@ -16,19 +16,28 @@ import Synchronization
 /// `setStatus(true)`, `send`. Check input first; `refuse`, `refuseBuffer` and `countLoss` report what can't be shown.
 /// Announce with `remoteStreamChanged` what a remote user sends, whether or not anybody here reads it.
 ///
-/// The room calls these methods on any thread, including streaming threads, so they mustn't block. It calls `start`,
-/// `join`, `leave` and `stop` one at a time; other calls may overlap with them.
+/// The room calls these methods on any thread, including streaming threads, and while other work waits for the call. So
+/// they mustn't block: what takes a round trip, or waits for a lock of another process, goes on after the method has
+/// returned, and its outcome is reported later. The room calls `join`, `streamChanged` and `leave` of one user one at a
+/// time and in order, and so `start` and `stop`. Calls for different users may overlap.
 package protocol RoomTransport: AnyObject, Sendable {
-    /// Called once, before the first `join`. From here on the transport may call the delegate.
-    func start()
-    /// Called once, after the last local user has left. Don't call the delegate after this returns: the room can't tell
-    /// this transport's calls from those of the next one.
+    /// Called once, before the first `join`. Call `report` once, on any thread, also from within this method: with
+    /// `nil` when users can join, or with the reason why remote users can't be reached. With a reason, the room is
+    /// limited to this process, and calls this transport no more.
+    ///
+    /// Don't call the delegate before you call `report`. If `stop` is called first, don't call `report`.
+    func start(_ report: @escaping @Sendable (_ problem: MediaGraphError?) -> Void)
+    /// Called once, after the last local user has left, perhaps before `start` has reported. Don't call the delegate
+    /// after this returns: the room can't tell this transport's calls from those of the next one.
     func stop()
 
-    /// Called when a local user joins. Returns the names of the remote users, and whether this user was one of them
-    /// until now. Throws `alreadyInUse` while a remote user has the name.
-    func join(_ user: String) throws(MediaGraphError) -> (others: [String], hasMoved: Bool)
-    /// Called when a local user leaves.
+    /// Called when a local user joins, after `start` has reported. Call `report` once, on any thread, also from within
+    /// this method. Until then the user waits, and the room tells nobody about the user. From then on `remoteUsers`
+    /// lists the users that the new one meets.
+    func join(_ user: String, _ report: @escaping @Sendable (JoinOutcome) -> Void)
+    /// Called when a local user leaves. If `join` hasn't reported yet, cancels or undoes it; a report that is already
+    /// on its way is ignored, and if that is a refusal, nothing is left to undo. The next `join` of the same user may
+    /// follow at once.
     func leave(_ user: String)
     /// The names of the remote users.
     var remoteUsers: [String] { get }
@@ -48,6 +57,15 @@ package protocol RoomTransport: AnyObject, Sendable {
     /// The room decides one share at a time: until this returns, other local users who want to share wait. It may be
     /// called on the thread that calls `shareGrantLost`.
     func requestShare(_ user: String) throws(MediaGraphError) -> ShareDecision
+}
+
+/// A transport's answer to a user who joins.
+package enum JoinOutcome: Sendable {
+    /// The user is in the room. `hasMoved` says whether the user was a remote user until now.
+    case joined(hasMoved: Bool)
+    /// The user can't join: `alreadyInUse` if a remote user has the name, `timeOut` if something didn't answer, and any
+    /// other error for another reason.
+    case refused(MediaGraphError)
 }
 
 /// A transport's decision on a user who wants to share. One user at a time shares in a room.
@@ -83,14 +101,17 @@ package struct RoomTransportKind: Sendable {
     let name: String
     /// Which users the transport reaches, for the property's description.
     let summary: String
-    /// What the user can do if `make` throws.
+    /// What the user can do if `make` throws, or if the transport's start fails.
     let remedy: String
-    /// Makes the transport of the room of that name. If this throws, the room is limited to this process.
+    /// The clock of the rooms on this transport.
+    let clock: RoomClock
+    /// Makes the transport of the room of that name, without blocking. If this throws, the room is limited to this
+    /// process.
     let make:
         @Sendable (_ room: String, _ delegate: any RoomTransportDelegate) throws(MediaGraphError) -> any RoomTransport
 
     package init(
-        name: String, summary: String, remedy: String,
+        name: String, summary: String, remedy: String, clock: RoomClock = .machine,
         make:
             @escaping @Sendable (_ room: String, _ delegate: any RoomTransportDelegate) throws(MediaGraphError) ->
             any RoomTransport
@@ -98,6 +119,7 @@ package struct RoomTransportKind: Sendable {
         self.name = name
         self.summary = summary
         self.remedy = remedy
+        self.clock = clock
         self.make = make
     }
 

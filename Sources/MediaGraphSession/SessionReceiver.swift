@@ -83,10 +83,12 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     }
 
     /// Makes the source behind the session's pad for `key`; `nil` if GStreamer can't make the element.
-    static func make(_ key: OutputKey, session: String) -> (element: Element, reader: StreamReader)? {
+    static func make(
+        _ key: OutputKey, session: String, clock: RoomClock = .machine
+    ) -> (element: Element, reader: StreamReader)? {
         guard let element = try? ElementClass.make(SessionReceiver.self) else { return nil }
         let receiver = ElementClass.implementation(of: element.element, as: SessionReceiver.self)
-        let reader = StreamReader(bound: key.bound)
+        let reader = StreamReader(bound: key.bound, clock: clock)
         receiver.reader.withLock { $0 = reader }
         receiver.names.withLock { $0 = Names(pad: "\(session).\(key.padName)", sender: key.sender, steady: key.steady) }
         return (element, reader)

@@ -1,4 +1,3 @@
-import GStreamer
 import MediaGraphCore
 import Synchronization
 
@@ -12,18 +11,21 @@ final class ShareFloor: Sendable {
         var streams: Set<StreamKind> = []
         /// The transport's grant; `nil` without a transport.
         var grant: (any AnyObject & Sendable)?
-        /// The transport's last refusal. It isn't asked again before `end` (monotonic time, in nanoseconds) unless
-        /// `remoteChanges` changes.
+        /// The transport's last refusal. It isn't asked again before `end`, in nanoseconds, unless `remoteChanges`
+        /// changes.
         var refusal: (error: MediaGraphError, end: UInt64, remoteChanges: UInt64)?
     }
 
     /// How long a refusal is kept, in nanoseconds, so that a waiting share doesn't ask the transport at every frame.
-    fileprivate static let refusalLifetime: UInt64 = 100_000_000
+    static let refusalLifetime: UInt64 = 100_000_000
 
+    private let clock: RoomClock
     private let state = Mutex(State())
     /// Counts the changes that may have ended a remote share. Atomic, because the transport may report such a change
     /// while it decides, when `state` is locked.
     private let remoteChanges = Atomic<UInt64>(0)
+
+    init(clock: RoomClock = .machine) { self.clock = clock }
 
     /// Takes the share for a user's stream. Throws `alreadyInUse` while another user shares. `request` asks the
     /// transport, if no local user shares; it returns `nil` if there is no transport.
@@ -34,7 +36,7 @@ final class ShareFloor: Sendable {
             if let user = state.user {
                 guard user == key.user else { throw Self.shared(by: user) }
             } else {
-                state.grant = try state.ask(request, remoteChanges.load(ordering: .acquiring))
+                state.grant = try state.ask(request, remoteChanges.load(ordering: .acquiring), clock)
                 state.user = key.user
             }
             state.streams.insert(key.kind)
@@ -75,9 +77,9 @@ final class ShareFloor: Sendable {
 extension ShareFloor.State {
     /// Asks the transport, or throws its last refusal again if that is still valid. Returns the grant, if any.
     fileprivate mutating func ask(
-        _ request: () throws(MediaGraphError) -> ShareDecision?, _ remoteChanges: UInt64
+        _ request: () throws(MediaGraphError) -> ShareDecision?, _ remoteChanges: UInt64, _ clock: RoomClock
     ) throws(MediaGraphError) -> (any AnyObject & Sendable)? {
-        if let refusal, refusal.remoteChanges == remoteChanges, monotonicNanoseconds() < refusal.end {
+        if let refusal, refusal.remoteChanges == remoteChanges, clock.now() < refusal.end {
             throw refusal.error
         }
         do throws(MediaGraphError) {
@@ -87,7 +89,7 @@ extension ShareFloor.State {
             case nil: return nil
             }
         } catch {
-            refusal = (error, monotonicNanoseconds() + ShareFloor.refusalLifetime, remoteChanges)
+            refusal = (error, clock.now() + ShareFloor.refusalLifetime, remoteChanges)
             throw error
         }
     }

@@ -155,19 +155,18 @@ package final class StreamReader: Sendable {
 
     package let statistics: NodeStatistics
     private let monitor: BlockingMonitor<State>
-    /// The current time, in microseconds of a monotonic clock.
-    private let now: @Sendable () -> Int64
+    /// The clock by which a stream stalls.
+    private let clock: RoomClock
+    /// The clock's time in microseconds.
+    private func now() -> Int64 { Int64(clock.now() / 1000) }
 
     /// - Parameters:
     ///   - bound: The number of raw buffers that may wait.
     ///   - statistics: Counts the buffers that are read and dropped.
-    ///   - now: Returns the current time, in microseconds of a monotonic clock.
-    package init(
-        bound: Int, statistics: NodeStatistics = NodeStatistics(),
-        now: @escaping @Sendable () -> Int64 = { Int64(monotonicNanoseconds() / 1000) }
-    ) {
+    ///   - clock: The clock by which a stream stalls.
+    package init(bound: Int, statistics: NodeStatistics = NodeStatistics(), clock: RoomClock = .machine) {
         self.statistics = statistics
-        self.now = now
+        self.clock = clock
         monitor = BlockingMonitor(State(queue: BoundedQueue(bound: bound, policy: .dropOldest)))
     }
 

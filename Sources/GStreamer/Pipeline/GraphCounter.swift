@@ -35,7 +35,7 @@ package final class GraphCounter: Sendable {
 
 extension Element {
     /// The outermost bin that contains the element, usually the pipeline; the element itself if there is none.
-    fileprivate var outermost: Element {
+    package var outermost: Element {
         var element = self
         while let parent = element.parent { element = parent }
         return element

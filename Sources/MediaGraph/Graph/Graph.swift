@@ -94,6 +94,7 @@ public final class Graph: Sendable {
         control.async { [pipeline, stock, outputFiles, mediaRange] in
             stock.willStop()
             pipeline.setState(.null)
+            SessionJoins.forget(pipeline)
             mediaRange.end()
             outputFiles.close()
             stock.didStop()
@@ -143,6 +144,8 @@ public final class Graph: Sendable {
 
     /// Takes the graph to PLAYING. Called on the control queue.
     private func play(_ run: Int) {
+        // Before the check: the run may be stopped after it, which cancels joins.
+        SessionJoins.permit(in: pipeline, run: run)
         // The run may have been stopped, and the pipeline set to NULL, before this block ran.
         guard state.withLock({ $0.isStarting(run) }) else { return }
         guard stock.willStart(pipeline) else { return }
@@ -297,6 +300,7 @@ public final class Graph: Sendable {
         finish(.stopped)
         // However the run ended: a streaming thread that waits for a reader of frames would block the state change.
         streams.end(.stopped)
+        SessionJoins.cancel(in: pipeline, run: run)
         await withCheckedContinuation { continuation in
             control.async { [self] in
                 if state.withLock({ $0.generation == run }) {
@@ -305,6 +309,7 @@ public final class Graph: Sendable {
                         stock.willStop()
                         pipeline.setState(.null)
                     }
+                    SessionJoins.forget(pipeline)
                     outputFiles.close()
                     streamWatch.end(in: pipeline)
                     mediaRange.end()

@@ -118,9 +118,8 @@ import Testing
         let room = #function
         let (early, bob, frames) = try await early(room, frames: 10)
         let other = OtherRoom()
-        let link = try RoomLink(room: room, delegate: other)
-        link.start()
-        _ = try link.join("alice")
+        let link = try RoomLink.started(room, other)
+        try link.claimed("alice")
         #expect(waitUntil { other.users.all.contains("bob") })
         // Without a reader the request isn't forwarded.
         link.requestKeyFrame(other.bobs.key)

@@ -183,9 +183,18 @@ import Testing
 
     @Test("SE-4 an announced stream that sends nothing is reported as stalled until its first frame")
     func silent() async throws {
-        let room = "\(#function)"
+        let (room, time) = ("\(#function)", PolledClock())
+        RoomTransportKind.register(
+            RoomTransportKind(name: "room-silent", summary: "as room, on a test's clock", remedy: "", clock: time.clock)
+            {
+                room, delegate in RoomLink(in: RoomDirectory(room: room), delegate: delegate)
+            })
         let other = try OtherProcess(room: room)
-        let graph = try Graph("mediasession name=call room=\(room) user=alice  call.video_bob ! fakesink async=false")
+        let graph = try Graph(
+            """
+            mediasession name=call transport=room-silent room=\(room) user=alice
+            call.video_bob ! fakesink async=false
+            """)
         let reports = Log<Bool>()
         let events = graph.events
         let reader = Task {
@@ -197,7 +206,11 @@ import Testing
         #expect(try await other.greet(["bob"]))
         #expect(try await other.isRead(Self.video))
         other.send(.stream(Self.video, true))
-        #expect(try await eventually { reports.all == [true] })
+        #expect(
+            try await eventually {
+                time.advance(by: 100_000_000)
+                return reports.all == [true]
+            })
         other.begin(Self.video, Self.videoCaps)
         #expect(
             try await eventually {

@@ -1,6 +1,7 @@
 import Foundation
 import GStreamer
 import LocalSockets
+import Synchronization
 import TestSupport
 import Testing
 
@@ -88,16 +89,15 @@ import Testing
         let (first, second, third) = (OtherRoom(), OtherRoom(), OtherRoom())
         let (early, late) = try OtherRoom.links(room, first, second)
         try FileManager.default.removeItem(atPath: RoomDirectory(room: room).path)
-        let new = try RoomLink(room: room, delegate: third)
-        new.start()
+        let new = try RoomLink.started(room, third)
         #expect(waitUntil { first.warnings.all.count == 1 && second.warnings.all.count == 1 })
         #expect(waitUntil { first.shareLosses.all.count == 1 })
         #expect(
             first.warnings.all[0].hasSuffix("was removed while in use; it has been recreated"))
         var error: MediaGraphError?
-        do throws(MediaGraphError) { _ = try new.join("bob") } catch let thrown { error = thrown }
+        do throws(MediaGraphError) { try new.claimed("bob") } catch let thrown { error = thrown }
         #expect(error?.code == .alreadyInUse)
-        _ = try new.join("carol")
+        try new.claimed("carol")
         #expect(waitUntil { third.users.all.sorted() == ["alice", "bob"] }, "\(third.users.all)")
         #expect(
             waitUntil { first.users.all == ["alice", "carol"] && second.users.all == ["bob", "carol"] },
@@ -112,13 +112,18 @@ import Testing
         let first = OtherRoom()
         let directory = RoomDirectory(room: room)
         let other = try directory.enter()
-        let link = try RoomLink(room: room, delegate: first)
+        let link = RoomLink(in: directory, delegate: first)
+        #expect(try link.enter())
         chmod(directory.path, 0o777)
-        link.start()
-        #expect(waitUntil { !first.warnings.all.isEmpty })
+        for _ in 0..<3 { link.lookAround() }
         #expect(first.warnings.all.count == 1 && first.warnings.all[0].contains("777"), "\(first.warnings.all)")
+        guard case .nobody = other.socket.accept(timeout: .zero) else {
+            Issue.record("the link connected")
+            return
+        }
         chmod(directory.path, 0o700)
-        guard case .connected = other.socket.accept(timeout: .seconds(60)) else {
+        link.lookAround()
+        guard case .connected = other.socket.accept(timeout: .zero) else {
             Issue.record("the link didn't connect")
             return
         }
@@ -127,19 +132,56 @@ import Testing
         directory.leave(other.endpoint)
     }
 
-    @Test("SE-3 the error for a lock that a stopped program holds names the program")
+    @Test("SE-3 the error for a lock that a stopped program holds for 3 s names the program")
     func heldLock() throws {
         let folder = try TemporaryFolder()
         let base = folder.file("rooms")
-        let directory = RoomDirectory(room: "r", base: base, lockTimeout: .zero)
+        let time = PolledClock()
+        let directory = RoomDirectory(room: "r", base: base, clock: time.clock)
         let entry = try directory.enter()
         let lock = try #require(try FileLock("\(base)/lock"))
         lock.write("1234")
-        do throws(MediaGraphError) {
-            _ = try directory.enter()
-            Issue.record("entered despite the lock")
-        } catch { #expect(error.code == .timeOut && "\(error)".contains("kill -CONT 1234"), "\(error)") }
+        func failure(while isWanted: @escaping @Sendable () -> Bool = { true }) -> MediaGraphError? {
+            do throws(MediaGraphError) {
+                _ = try directory.enter(while: isWanted)
+                return nil
+            } catch { return error }
+        }
+        let error = try #require(failure())
+        #expect(error.code == .timeOut && "\(error)".contains("kill -CONT 1234"), "\(error)")
+        #expect(time.now == RoomDirectory.lockTimeout.nanoseconds)
+        // A wait that nobody wants any more ends before.
+        #expect(failure(while: { time.now < RoomDirectory.lockTimeout.nanoseconds + 10_000_000 }) != nil)
+        #expect(time.now == RoomDirectory.lockTimeout.nanoseconds + 10_000_000)
         withExtendedLifetime((entry, lock)) {}
+    }
+
+    @Test("SE-3 a stopped program delays no user who leaves, and no link that stops")
+    func heldLockWhileLeaving() throws {
+        let folder = try TemporaryFolder()
+        let base = folder.file("rooms")
+        // By this clock, no time limit ever ends.
+        let directory = RoomDirectory(room: "r", base: base, clock: RoomClock(now: { 0 }, pause: { sleepBriefly() }))
+        let link = try RoomLink.started(in: directory, OtherRoom())
+        try link.claimed("bob")
+        let held = Mutex(try FileLock("\(base)/lock"))
+        #expect(held.withLock { $0 } != nil)
+        let reports = Log<String>()
+        link.join("alice") { _ in reports.add("first") }
+        link.leave("bob")
+        link.leave("alice")
+        // The same name again, while the first claim ends.
+        link.join("alice") { outcome in if case .joined = outcome { reports.add("second") } }
+        #expect(reports.all == [])
+        held.withLock { $0 = nil }
+        #expect(waitUntil { reports.all == ["second"] }, "\(reports.all)")
+        link.leave("alice")
+        try held.withLock { $0 = try FileLock("\(base)/lock", .init(limit: .seconds(60))) }
+        #expect(held.withLock { $0 } != nil)
+        link.stop()
+        #expect(directory.endpoints == [] && access(directory.path, F_OK) == 0)
+        held.withLock { $0 = nil }
+        #expect(waitUntil { access(directory.path, F_OK) != 0 })
     }
 
     @Test("SE-9 a user who shares keeps the room's share after the folder was removed")

@@ -62,9 +62,8 @@ import Testing
         }
         try await graph.start()
         let other = OtherRoom()
-        let link = try RoomLink(room: room, delegate: other)
-        link.start()
-        _ = try link.join("alice")
+        let link = try RoomLink.started(room, other)
+        try link.claimed("alice")
         #expect(waitUntil { other.users.all == ["bob"] })
         let sent = Room.named(room, over: .processes).stream(other.bobs.key)
         for _ in 0..<3 {

@@ -23,9 +23,8 @@ import Testing
         try graph.videoSource("camera").attach(source)
         try await graph.start()
         let other = OtherRoom()
-        let link = try RoomLink(room: room, delegate: other)
-        link.start()
-        _ = try link.join("alice")
+        let link = try RoomLink.started(room, other)
+        try link.claimed("alice")
         #expect(waitUntil { other.users.all == ["bob"] })
         let key = other.bobs.key
         let sent = Room.named(room, over: .processes).stream(key)
@@ -38,20 +37,15 @@ import Testing
                     FrameDescription(
                         width: 640, height: 360, rotation: .clockwise90, framesPerSecond: Fraction(30, 1),
                         timestamp: source.sender.runningTime))
-                while true {
-                    switch reader.next(timeoutNanoseconds: 100_000_000) {
-                    case .buffer(let frame):
-                        let buffer = frame.buffer.take()
-                        let info = other.bobs.format.flatMap { VideoInfo($0.caps) }
-                        if info?.height == lines, buffer.access.size == info?.size {
-                            #expect(Rotation(of: buffer.access) == .clockwise90)
-                            #expect(buffer.access.captureTime != nil)
-                            return true
-                        }
-                    case .idle: return false
-                    default: continue
+                while let buffer = reader.takeBuffer() {
+                    let info = other.bobs.format.flatMap { VideoInfo($0.caps) }
+                    if info?.height == lines, buffer.access.size == info?.size {
+                        #expect(Rotation(of: buffer.access) == .clockwise90)
+                        #expect(buffer.access.captureTime != nil)
+                        return true
                     }
                 }
+                return false
             }
         }
         #expect(sent.demand == nil)
@@ -199,12 +193,11 @@ import Testing
         first.isStuck.store(true, ordering: .releasing)
         late.streamChanged(StreamKey(user: "alice", kind: .camera), isOn: true)
         late.leave("alice")
-        let (others, hasMoved) = try early.join("alice")
-        #expect(others == [] && hasMoved && early.remoteUsers == [])
+        #expect(try early.claimed("alice") && early.remoteUsers == [])
         first.isStuck.store(false, ordering: .releasing)
         #expect(waitUntil { second.users.all == ["bob", "alice"] })
         // A later event shows that the delayed ones were handled.
-        _ = try late.join("carol")
+        try late.claimed("carol")
         #expect(waitUntil { first.users.all.last == "carol" })
         #expect(first.users.all == ["alice", "carol"])
         for link in [late, early] { link.stop() }
@@ -216,7 +209,7 @@ import Testing
         let (early, late) = try OtherRoom.links(#function, first, second)
         second.isStuck.store(true, ordering: .releasing)
         for round in 0..<2000 { early.streamChanged(first.bobs.key, isOn: round % 2 == 0) }
-        _ = try early.join("carol")
+        try early.claimed("carol")
         second.isStuck.store(false, ordering: .releasing)
         #expect(waitUntil { second.users.all.contains("carol") })
         #expect(second.users.all == ["bob", "carol"] && first.users.all == ["alice"])
@@ -228,9 +221,8 @@ import Testing
         _ room: String, bound: Int
     ) throws -> (others: [OtherRoom], links: [RoomLink], readers: [StreamReader]) {
         let others = [OtherRoom(), OtherRoom()]
-        let links = try others.map { try RoomLink(room: room, delegate: $0) }
-        for link in links { link.start() }
-        for (index, link) in links.enumerated() { _ = try link.join("reader\(index)") }
+        let links = try others.map { try RoomLink.started(room, $0) }
+        for (index, link) in links.enumerated() { try link.claimed("reader\(index)") }
         #expect(waitUntil { others.allSatisfy { $0.users.all.contains("bob") } })
         let readers = others.map { _ in StreamReader(bound: bound) }
         for (index, reader) in readers.enumerated() {

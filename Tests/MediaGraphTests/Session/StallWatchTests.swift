@@ -1,6 +1,5 @@
 import CGStreamer
 import GStreamer
-import Synchronization
 import Testing
 
 @testable import MediaGraphCore
@@ -55,10 +54,10 @@ import Testing
 
     @Test("SE-4 frames that a reader can't get still count as arrivals, so the user isn't stalled")
     func withheld() throws {
-        let clock = Mutex<Int64>(0)
-        let reader = StreamReader(bound: 2, now: { clock.withLock { $0 } })
+        let time = PolledClock()
+        let reader = StreamReader(bound: 2, clock: time.clock)
         func step(at seconds: Int64) -> String {
-            clock.withLock { $0 = seconds * Self.second }
+            time.advance(by: UInt64(seconds) * 1_000_000_000 - time.now)
             switch reader.next(timeoutNanoseconds: 1000) {
             case .stalled(let isStalled): return isStalled ? "stalled" : "resumed"
             case .idle: return "idle"

@@ -11,6 +11,9 @@ final class EchoTransport: RoomTransport {
     let calls = Log<String>()
     /// Whether the transport grants shares, instead of reporting that echo shares.
     let grantsShares: Bool
+    /// The users whose joins wait until the test answers them.
+    private let slowUsers: Set<String>
+    private let joins = Mutex<[String: [@Sendable (JoinOutcome) -> Void]]>([:])
     private let grants = Log<WeakGrant>()
     private let delegate: any RoomTransportDelegate
     private let isHere = Atomic<Bool>(true)
@@ -29,33 +32,46 @@ final class EchoTransport: RoomTransport {
     private static let source = StreamKey(user: "alice", kind: .camera)
     private static let echoed = StreamKey(user: user, kind: .camera)
 
-    init(_ delegate: any RoomTransportDelegate, grantsShares: Bool) {
+    init(_ delegate: any RoomTransportDelegate, grantsShares: Bool, slowUsers: Set<String>) {
         self.delegate = delegate
         self.grantsShares = grantsShares
+        self.slowUsers = slowUsers
     }
 
     /// Registers the transport as `transport=NAME`, and adds each one that a room makes to `made`.
-    static func register(_ name: String, grantsShares: Bool = false, adding made: Log<EchoTransport> = Log()) {
+    static func register(
+        _ name: String, grantsShares: Bool = false, slowUsers: Set<String> = [], adding made: Log<EchoTransport> = Log()
+    ) {
         RoomTransportKind.register(
             RoomTransportKind(name: name, summary: "sends a user's video back", remedy: "restart the test") {
                 _, delegate in
-                let transport = EchoTransport(delegate, grantsShares: grantsShares)
+                let transport = EchoTransport(delegate, grantsShares: grantsShares, slowUsers: slowUsers)
                 made.add(transport)
                 return transport
             })
     }
 
-    func start() { calls.add("start") }
+    func start(_ report: @escaping @Sendable (MediaGraphError?) -> Void) {
+        calls.add("start")
+        report(nil)
+    }
 
     func stop() {
         stopForwarding()
         calls.add("stop")
     }
 
-    func join(_ user: String) throws(MediaGraphError) -> (others: [String], hasMoved: Bool) {
-        guard user != Self.user else { throw .nameTaken(user, in: "the cave") }
+    func join(_ user: String, _ report: @escaping @Sendable (JoinOutcome) -> Void) {
+        guard user != Self.user else { return report(.refused(.nameTaken(user, in: "the cave"))) }
         calls.add("join \(user)")
-        return (remoteUsers, false)
+        guard slowUsers.contains(user) else { return report(.joined(hasMoved: false)) }
+        joins.withLock { $0[user, default: []].append(report) }
+    }
+
+    /// Answers the first join of a user that hasn't been answered, even if the user has left.
+    func answer(_ user: String, _ outcome: JoinOutcome = .joined(hasMoved: false)) {
+        let report = joins.withLock { joins in joins[user]?.isEmpty == false ? joins[user]?.removeFirst() : nil }
+        report?(outcome)
     }
 
     func leave(_ user: String) {

@@ -15,9 +15,7 @@ final class OtherRoom: RoomTransportDelegate {
     let isStuck = Atomic<Bool>(false)
     func remoteJoined(_ user: String) { users.add(user) }
     func remoteLeft(_ user: String) { users.add("-\(user)") }
-    func remoteStreamChanged(_ key: StreamKey, isOn: Bool) {
-        while isStuck.load(ordering: .acquiring) { sleepBriefly() }
-    }
+    func remoteStreamChanged(_ key: StreamKey, isOn: Bool) { _ = waitUntil { !isStuck.load(ordering: .acquiring) } }
     let warnings = Log<String>()
     func warn(_ text: String) { warnings.add(text) }
     let shareLosses = Log<Bool>()
@@ -28,26 +26,62 @@ final class OtherRoom: RoomTransportDelegate {
     static func links(_ room: String, _ first: OtherRoom, _ second: OtherRoom) throws -> (
         early: RoomLink, late: RoomLink
     ) {
-        let early = try RoomLink(room: room, delegate: first)
-        early.start()
-        _ = try early.join("bob")
-        let late = try RoomLink(room: room, delegate: second)
-        late.start()
-        _ = try late.join("alice")
+        let early = try RoomLink.started(room, first)
+        try early.claimed("bob")
+        let late = try RoomLink.started(room, second)
+        try late.claimed("alice")
         #expect(waitUntil { first.users.all == ["alice"] && second.users.all == ["bob"] })
         return (early, late)
     }
 }
 
+extension RoomLink {
+    /// A link that has entered the room's folder, and looks for other processes a hundred times a second.
+    static func started(_ room: String, _ delegate: OtherRoom) throws(MediaGraphError) -> RoomLink {
+        try started(in: RoomDirectory(room: room), delegate)
+    }
+
+    static func started(in directory: RoomDirectory, _ delegate: OtherRoom) throws(MediaGraphError) -> RoomLink {
+        let link = RoomLink(in: directory, delegate: delegate, interval: 10_000)
+        let outcome = BlockingMonitor<Result<Void, MediaGraphError>?>(nil)
+        link.start { problem in outcome.withLock { $0 = problem.map { .failure($0) } ?? .success(()) } }
+        try (outcome.wait(timeout: .seconds(60)) { $0 } ?? .failure(.timeOut(.init("the link's start")))).get()
+        return link
+    }
+
+    /// Makes a user join, and waits until the user has. Returns whether the user has moved here from another process.
+    @discardableResult
+    func claimed(_ user: String) throws(MediaGraphError) -> Bool {
+        let outcome = BlockingMonitor<JoinOutcome?>(nil)
+        join(user) { result in outcome.withLock { $0 = result } }
+        switch outcome.wait(timeout: .seconds(60), { $0 }) {
+        case .joined(let hasMoved): return hasMoved
+        case .refused(let error): throw error
+        case nil: throw .timeOut(.init("\(user)'s join"))
+        }
+    }
+}
+
+/// A room's clock that only moves while a thread polls, by a millisecond each time.
+final class PolledClock: Sendable {
+    private let time = Atomic<UInt64>(0)
+    /// In nanoseconds.
+    var now: UInt64 { time.load(ordering: .relaxed) }
+    func advance(by nanoseconds: UInt64) { time.wrappingAdd(nanoseconds, ordering: .relaxed) }
+    var clock: RoomClock { RoomClock(now: { self.now }, pause: { self.advance(by: 1_000_000) }) }
+}
+
 extension StreamReader {
     /// Returns the reader's next buffer, or `nil` if none comes within 100 ms.
     func takeBuffer() -> Buffer? {
-        while true {
+        // The queue keeps a bounded number of signals.
+        for _ in 0..<1000 {
             switch next(timeoutNanoseconds: 100_000_000) {
             case .buffer(let frame): return frame.buffer.take()
             case .idle: return nil
             default: continue
             }
         }
+        return nil
     }
 }

@@ -1,0 +1,142 @@
+import MediaGraphCore
+
+/// What a user of this process does in a room: visits, each from its `join` to its `leave`, in the order in which they
+/// were requested. A visit begins when the one before it is over.
+///
+/// One thread at a time does the work of a user: calling the transport, and notifying members. It does this without
+/// holding a lock. Another thread that requests something while that thread is busy leaves the work to it. So the
+/// transport gets a user's calls in order, and no user waits for another one.
+struct RoomVisits: Sendable {
+    /// Called once, when a join has succeeded or failed.
+    typealias Completion = @Sendable (Result<Void, MediaGraphError>) -> Void
+
+    fileprivate enum Phase: Sendable {
+        /// The transport hasn't been asked yet.
+        case waiting
+        /// The transport has been asked, and has answered if there is an outcome.
+        case asked(JoinOutcome?)
+        /// The user is in the room.
+        case joined
+    }
+
+    fileprivate struct Visit: Sendable {
+        let number: UInt64
+        let member: any RoomMember
+        var phase = Phase.waiting
+        /// `nil` after it has been called.
+        var completion: Completion?
+        /// The streams that the user has started or stopped sending, which nobody has been told yet.
+        var changes: [(key: StreamKey, isOn: Bool)] = []
+        var isLeaving = false
+    }
+
+    /// The next step for a user.
+    enum Step: Sendable {
+        case ask(any RoomTransport, visit: UInt64)
+        case arrive(any RoomMember, hasMoved: Bool)
+        case announce(StreamKey, isOn: Bool)
+        case leave(any RoomMember, wasJoined: Bool)
+        /// Tell the caller of `join` the outcome. Nothing else is to do for the user by then, and other threads may
+        /// take the next steps at once.
+        case complete(Completion, Result<Void, MediaGraphError>)
+    }
+
+    private var visits: [Visit] = []
+    /// Whether a thread takes a step.
+    private var isBusy = false
+
+    var isEmpty: Bool { visits.isEmpty }
+
+    /// The user, if in the room: not while joining, nor from the call of `leave` on.
+    var member: (any RoomMember)? {
+        guard let visit = visits.first, case .joined = visit.phase, !visit.isLeaving else { return nil }
+        return visit.member
+    }
+
+    /// Adds a visit; `number` is unique in the room. Returns false if the name is taken: if the user is in the room or
+    /// joining, and isn't leaving.
+    mutating func join(_ member: any RoomMember, number: UInt64, _ completion: @escaping Completion) -> Bool {
+        guard visits.last?.isLeaving ?? true else { return false }
+        visits.append(Visit(number: number, member: member, completion: completion))
+        return true
+    }
+
+    /// Ends a member's visit. Returns what to call if the join is thereby cancelled; does nothing if there is no such
+    /// visit.
+    mutating func leave(_ member: any RoomMember) -> Completion? {
+        guard let index = visits.lastIndex(where: { $0.member === member && !$0.isLeaving }) else { return nil }
+        let completion = visits[index].completion.take()
+        if case .waiting = visits[index].phase {
+            visits.remove(at: index)
+        } else {
+            visits[index].isLeaving = true
+        }
+        return completion
+    }
+
+    /// Records that the user has started or stopped sending a stream. It is announced once the user is in the room.
+    mutating func streamChanged(_ key: StreamKey, isOn: Bool) {
+        guard !visits.isEmpty else { return }
+        visits[visits.count - 1].changes.append((key, isOn))
+    }
+
+    /// Records the transport's answer. Ignored if it comes too late.
+    mutating func answered(_ outcome: JoinOutcome, visit number: UInt64) {
+        guard let visit = visits.first, visit.number == number, case .asked(nil) = visit.phase else { return }
+        visits[0].phase = .asked(outcome)
+    }
+
+    /// Returns the next step for the user, and makes the caller's thread the one that takes it; `nil` if there is
+    /// nothing to do, or if another thread is at it. `done` is the step that this thread has taken.
+    mutating func next(after done: Step?, in reach: RoomReach?) -> Step? {
+        switch done {
+        case nil, .complete: break
+        case .ask, .arrive, .announce: isBusy = false
+        case .leave:
+            isBusy = false
+            visits.removeFirst()
+        }
+        guard !isBusy, !visits.isEmpty, let step = nextStep(in: reach) else { return nil }
+        if case .complete = step {} else { isBusy = true }
+        return step
+    }
+
+    private mutating func nextStep(in reach: RoomReach?) -> Step? {
+        let visit = visits[0]
+        switch visit.phase {
+        case .waiting:
+            switch reach {
+            case .everybody(let transport):
+                visits[0].phase = .asked(nil)
+                return .ask(transport, visit: visit.number)
+            case .thisProcess:
+                visits[0].phase = .joined
+                return .arrive(visit.member, hasMoved: false)
+            case .starting, nil: return nil
+            }
+        case .asked where visit.isLeaving: return .leave(visit.member, wasJoined: false)
+        case .asked(nil): return nil
+        case .asked(.joined(let hasMoved)?):
+            visits[0].phase = .joined
+            return .arrive(visit.member, hasMoved: hasMoved)
+        case .asked(.refused(let error)?):
+            visits.removeFirst()
+            return visit.completion.map { .complete($0, .failure(error)) }
+        case .joined:
+            if !visit.changes.isEmpty {
+                let (key, isOn) = visits[0].changes.removeFirst()
+                return .announce(key, isOn: isOn)
+            }
+            if visit.isLeaving { return .leave(visit.member, wasJoined: true) }
+            return visits[0].completion.take().map { .complete($0, .success(())) }
+        }
+    }
+}
+
+/// Whether remote users can be reached. Decided when the first user joins, and kept until the last one leaves.
+enum RoomReach: Sendable {
+    /// Users who join wait for the transport.
+    case starting(any RoomTransport)
+    case everybody(any RoomTransport)
+    case thisProcess(because: MediaGraphError)
+}
