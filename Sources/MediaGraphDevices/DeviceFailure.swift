@@ -56,8 +56,10 @@ package enum DeviceFailure {
     }
 
     private static func permissionHint(_ path: String?) -> String {
-        let group = path.map { $0.hasPrefix("/dev/snd") ? "audio" : "video" } ?? "video or audio"
-        return "permission denied: join the group \(group) (`sudo usermod -aG \(group) $USER`) and log in again"
+        let groups = path.map { [$0.hasPrefix("/dev/snd") ? "audio" : "video"] } ?? ["video", "audio"]
+        let names = (groups.count == 1 ? "group " : "groups ") + groups.joined(separator: " and ")
+        let command = "sudo usermod -aG \(groups.joined(separator: ",")) $USER"
+        return "permission denied: join the \(names) (`\(command)`) and log in again"
     }
 }
 

@@ -289,7 +289,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         shown.refused = format
         let names = names.withLock { $0 }
         let difference = FormatConflict.difference(
-            format.caps, taken, "\(names.sender) sends", "the linked element takes")
+            format.caps, taken, "\(names.sender) sends", "the linked element accepts")
         let remedy =
             !format.isEncoded && taken.canIntersect(StreamFormat.encoded)
             ? "remove the decoder or replace it with decodebin" : "insert \(format.converters) between them"

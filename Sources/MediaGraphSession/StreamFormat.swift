@@ -45,7 +45,7 @@ package final class StreamFormat: Sendable {
 
     /// The warning if downstream refuses this format.
     var refusal: String {
-        guard let channels = caps.unpositionedChannels else { return "the linked element can't take \(caps)" }
+        guard let channels = caps.unpositionedChannels else { return "the linked element can't accept \(caps)" }
         return
             "its \(channels) channels have no positions, so they can't be mixed; set a channel-mask where the sound is captured"
     }

@@ -22,7 +22,7 @@ public enum PropertyError: Error, Sendable, Equatable, CustomStringConvertible {
         case .notReadable(let element, let property): "\(element)'s property \(property) can't be read"
         case .notWritable(let element, let property): "\(element)'s property \(property) can't be written"
         case .wrongType(let element, let property, let expected, let value):
-            "\(element)'s property \(property) takes \(expected), not \"\(value)\""
+            "\(element)'s property \(property) must be \(expected), not \"\(value)\""
         case .refused(let element, let property, let reason): "\(element) refused \(property): \(reason)"
         }
     }

@@ -55,7 +55,7 @@ extension Pipeline {
             ?? (isOfKind && sink.isDecoder ? "replace \(sink.name) with decodebin" : nil)
             ?? (lacksDecoder ? "replace \(source.name) with decodebin" : nil)
             ?? (sink.isMuxer && inputs.isEmpty ? "use another muxer, or decode and re-encode the stream" : nil)
-        return "\(missing): \(source.name) gives \(streams), \(sink.name) takes \(FormatConflict.list(taken))"
+        return "\(missing): \(source.name) produces \(streams), \(sink.name) accepts \(FormatConflict.list(taken))"
             + (remedy.map { "; \($0)" } ?? "")
     }
 

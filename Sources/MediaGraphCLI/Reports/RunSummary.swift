@@ -205,7 +205,7 @@ struct RunFailure: Sendable {
 
     private static let encoderNeeds = """
         ; check its settings: 4:2:0 video needs an even width and height of at least 16 (put `videoscale ! \
-        video/x-raw,width=640,height=360` before the encoder), and option-string takes only x264's options
+        video/x-raw,width=640,height=360` before the encoder), and option-string accepts only x264's options
         """
 
     /// Creates the failure of a graph, with advice for some errors of muxers and encoders.

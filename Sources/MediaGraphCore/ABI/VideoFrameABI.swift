@@ -104,7 +104,7 @@ extension MediaGraphError {
             return .unsupported(
                 .init(
                     "buffer-type=\(type.nick)",
-                    actual: "the handler doesn't take \(type.nick) frames; choose another buffer-type"))
+                    actual: "the handler doesn't accept \(type.nick) frames; choose another buffer-type"))
         }
         return .unsupported(
             .init(

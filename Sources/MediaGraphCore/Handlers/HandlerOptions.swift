@@ -178,6 +178,9 @@ public final class HandlerOptions: Sendable {
         guard let unknown = structure.fieldNames.first(where: { !readKeys.contains($0) }) else { return }
         let known = readKeys.sorted().joined(separator: ", ")
         throw .invalidParameter(
-            .init("options of \(handler)", expected: known.isEmpty ? "none" : "only \(known)", actual: unknown))
+            .init(
+                "options of \(handler)",
+                actual: "there is no option \"\(unknown)\"; "
+                    + (known.isEmpty ? "the handler has no options" : "available options: \(known)")))
     }
 }

@@ -43,7 +43,7 @@ enum CapsFieldCheck {
                     else { return nil }
                     return Problem(
                         place: .expanded(range(of: field, in: text, place)), severity: .warning,
-                        message: "\(structure.name) has no field \"\(field)\", so no element here reads it",
+                        message: "\(structure.name) has no field \"\(field)\", so elements ignore it",
                         hint: "did you mean \"\(meant)\"?")
                 }
         }

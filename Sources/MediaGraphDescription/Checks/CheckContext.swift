@@ -9,11 +9,14 @@ struct CheckContext {
     /// The elements with each name.
     let named: [String: [Int]]
     /// The links to and from each element, without links whose end the text doesn't determine.
+    /// Whether the description is the value of a property.
+    let isNested: Bool
     private var linksInto: [Int: [ParsedLink]] = [:]
     private var linksFrom: [Int: [ParsedLink]] = [:]
 
-    init(_ parsed: ParsedDescription) {
+    init(_ parsed: ParsedDescription, isNested: Bool = false) {
         self.parsed = parsed
+        self.isNested = isNested
         named = Dictionary(
             grouping: parsed.elements.indices.filter { parsed.elements[$0].name != nil },
             by: { parsed.elements[$0].name!.value })

@@ -2,7 +2,10 @@ import GStreamer
 
 /// Runs the checks of a parsed description that need only GStreamer's registry and classes.
 enum DescriptionChecks {
-    static func problems(in parsed: ParsedDescription) -> [Problem] { problems(in: CheckContext(parsed)) }
+    /// Returns the problems of a description that is the value of a property.
+    static func problems(in nested: ParsedDescription) -> [Problem] {
+        problems(in: CheckContext(nested, isNested: true))
+    }
 
     static func problems(in context: CheckContext) -> [Problem] {
         context.parsed.problems + ElementCheck.problems(in: context) + PropertyCheck.problems(in: context)

@@ -18,8 +18,10 @@ enum ElementCheck {
             {
                 hint = "as a property of \(before.name) it needs a value: \(element.factory)=…"
             }
+            // The argument of a command may be meant as a file.
             let isAlone =
-                context.parsed.elements.count == 1 && context.parsed.links.isEmpty && element.properties.isEmpty
+                !context.isNested && context.parsed.elements.count == 1 && context.parsed.links.isEmpty
+                && element.properties.isEmpty
             return Problem(
                 place: .expanded(element.range),
                 message: finding.message + (isAlone ? ", nor a file of that name" : ""),

@@ -73,7 +73,7 @@ enum FileKindCheck {
             return nil
         }
         return (
-            "by its name \"\(path)\" is \(kind.name) file, but \(label) takes \(FormatConflict.list(types))", hint
+            "by its name \"\(path)\" is \(kind.name) file, but \(label) accepts \(FormatConflict.list(types))", hint
         )
     }
 

@@ -15,25 +15,25 @@ package struct FormatConflict {
         guard let filter else {
             if source.canIntersect(sink) { return nil }
             message = "\(labels.source) can't be linked to \(labels.sink)"
-            difference = Self.difference(source, sink, "\(labels.source) gives", "\(labels.sink) takes")
+            difference = Self.difference(source, sink, "\(labels.source) produces", "\(labels.sink) accepts")
             remedy = Self.remedy(source, sink)
             return
         }
         let offered = source.intersection(filter)
         if offered.isEmpty {
-            message = "\(labels.source) can't give \(Self.short(filter.description))"
-            difference = Self.difference(source, filter, "it gives", "the filter allows")
+            message = "\(labels.source) can't produce \(Self.short(filter.description))"
+            difference = Self.difference(source, filter, "it produces", "the filter allows")
             remedy = Self.remedy(source, filter)
             meantType = Self.meantType(filter, among: source.mediaTypes)
         } else if !filter.canIntersect(sink) {
-            message = "\(labels.sink) can't take \(Self.short(filter.description))"
-            difference = Self.difference(filter, sink, "the filter allows", "it takes")
+            message = "\(labels.sink) can't accept \(Self.short(filter.description))"
+            difference = Self.difference(filter, sink, "the filter allows", "it accepts")
             remedy = Self.remedy(filter, sink)
             meantType = Self.meantType(filter, among: sink.mediaTypes)
         } else if !offered.canIntersect(sink) {
             message = "\(labels.source) can't be linked to \(labels.sink) through this filter"
             difference = Self.difference(
-                offered, sink, "\(labels.source) gives through it", "\(labels.sink) takes")
+                offered, sink, "\(labels.source) produces through it", "\(labels.sink) accepts")
             remedy = Self.remedy(offered, sink)
         } else {
             return nil

@@ -58,7 +58,8 @@ struct LinkCheck {
         }
         let (source, sink) = (context.element(of: link.source), context.element(of: link.sink))
         if let source, source == sink {
-            return report(link.range, "\(context.label(source)) is linked to itself", nil, true)
+            return report(
+                link.range, "\(context.label(source)) is linked to itself", "link it to another element", true)
         }
         let sourceSides = sides(link.source, source, .source)
         let sinkSides = sides(link.sink, sink, .sink)
@@ -170,8 +171,8 @@ struct LinkCheck {
 
     private func noPads(_ element: Int, _ direction: Pad.Direction, _ all: [PadTemplateInfo]) -> String {
         direction == .source
-            ? "\(context.label(element)) gives nothing: it has no source pad to link from"
-            : "\(context.label(element)) takes nothing: it has no sink pad to link to"
+            ? "\(context.label(element)) has no output: it has no source pad to link from"
+            : "\(context.label(element)) has no input: it has no sink pad to link to"
     }
 
     private mutating func reportNoPad(
@@ -220,13 +221,13 @@ struct LinkCheck {
         let which = side.pad.map { "pad \"\($0.text)\" of \(context.label(element))" } ?? "\(context.label(element))"
         let hint =
             if side.direction == .source {
-                "a tee gives a stream to several elements"
-            } else if let template = side.templates.first, template.presence == .request {
+                "to send its stream to several elements, put a tee after it"
+            } else if let template = side.templates.first, template.presence == .request, template.name.contains("%") {
                 "it creates pads on request; use another name that matches \(template.name)"
             } else {
-                "a mixer or a funnel takes several streams"
+                "to combine several streams, use a mixer or a funnel"
             }
-        report(side.pad?.range ?? link.range, "\(which) is linked already", hint, false)
+        report(side.pad?.range ?? link.range, "\(which) is already linked", hint, false)
     }
 
     private mutating func report(_ range: Range<Int>, _ message: String, _ hint: String?, _ isCertain: Bool) {

@@ -64,7 +64,7 @@ enum MissingDecoderCheck {
         let parser = media == "audio" ? "rawaudioparse" : "rawvideoparse"
         return Problem(
             place: .expanded(link.range),
-            message: "\(context.label(source)) gives \(bytes), but \(context.label(sink)) takes raw \(media)",
+            message: "\(context.label(source)) produces \(bytes), but \(context.label(sink)) accepts raw \(media)",
             hint: "put decodebin between them: \(factories[source]) … ! decodebin ! \(factories[sink]); "
                 + "for headerless data, use \(parser)")
     }

@@ -16,14 +16,14 @@ enum NameCheck {
             guard let name = element.name, !name.isUnknown else { return nil }
             if !seen.insert(Key(parent: element.parent, name: name.value)).inserted {
                 return Problem(
-                    place: .expanded(name.valueRange), message: "the name \"\(name.value)\" is given twice",
-                    hint: "names are unique in a bin")
+                    place: .expanded(name.valueRange), message: "two elements have the name \"\(name.value)\"",
+                    hint: "choose another name; names are unique in a bin")
             }
             if let other = automatic[element.parent]?.first(where: { isAutomatic(name.value, $0.key) })?.value {
                 return Problem(
                     place: .expanded(name.valueRange),
-                    message: "GStreamer itself may give the name \"\(name.value)\" to another element",
-                    hint: "choose another, or name the \(other) too")
+                    message: "GStreamer may name another element \"\(name.value)\" too",
+                    hint: "choose another name, or name the \(other) as well")
             }
             return nil
         }
@@ -64,7 +64,7 @@ enum NameCheck {
             let near = NearestName.find(name.text, among: names).map { "did you mean \"\($0)\"?" }
             let known =
                 names.isEmpty
-                ? "no element here has a name: give one name=\(name.text)"
+                ? "no element here has a name; set name=\(name.text) on one"
                 : "names here: \(names.joined(separator: ", "))"
             // The name may be that of an element inside another element that is a bin, so GStreamer's parser decides.
             // But if the description has no element at all, GStreamer 1.22 dereferences a null pointer, so the parser

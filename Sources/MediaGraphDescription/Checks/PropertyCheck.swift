@@ -43,7 +43,7 @@ enum PropertyCheck {
         guard info.isWritable else {
             return Problem(
                 place: .expanded(property.nameRange), message: "property \"\(info.name)\" of \(label) can't be set",
-                hint: "it can only be read")
+                hint: "remove it: the property is read-only")
         }
         if property.isUnknown { return nil }
         guard let error = info.valueError(for: property.value) else {
@@ -112,14 +112,14 @@ enum PropertyCheck {
         if info.isConstruct || info.isConstructOnly {
             return Problem(
                 place: .expanded(second.range), message: message,
-                hint: "leave one of them out: \(element.factory) takes it only once, when it is created")
+                hint: "remove one of them: \(element.factory) accepts it only once, when it is created")
         }
         guard !first.isUnknown, !second.isUnknown, first.value != second.value,
             info.valueError(for: second.value) == nil
         else { return nil }
         return Problem(
             place: .expanded(second.range), severity: .warning,
-            message: "\(message), and only the last value counts", hint: "leave one of them out")
+            message: "\(message), and only the last value counts", hint: "remove one of them")
     }
 
     /// Returns a warning for `name= ! x`: GStreamer skips the spaces after "=", so the "!" of the link becomes the

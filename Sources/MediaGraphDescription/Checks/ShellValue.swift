@@ -12,7 +12,7 @@ package enum ShellValue {
         guard let variable = variable(in: value) else { return nil }
         return (
             "$\(variable) isn't expanded: a variable needs braces",
-            "write ${\(variable)}, and give \(variable)=… on the command line"
+            "write ${\(variable)}, and set \(variable)=… on the command line"
         )
     }
 

@@ -18,7 +18,7 @@ enum TeeCheck {
             return Problem(
                 place: .expanded(context.parsed.elements[index].range), severity: .warning,
                 message: "the branches of \(context.label(index)) wait for each other: one has no queue",
-                hint: "put one at the head of each: \(name)! queue ! …")
+                hint: "put a queue at the head of each branch: \(name)! queue ! …")
         }
     }
 }

@@ -57,7 +57,9 @@ struct DescriptionParser {
         while let token {
             if token.isCharacter(")") {
                 if inBin { return ends }
-                report(token.range, "unbalanced parenthesis", "no \"(\" is open here")
+                report(
+                    token.range, "this parenthesis closes no bin",
+                    "remove it, or write \"(\" before the bin's first element")
                 position += 1
                 continue
             }
@@ -108,7 +110,7 @@ struct DescriptionParser {
             last = next
         }
         if let pad = last.pads.last, !isBroken(last), !isReference(last) {
-            report(pad.range, "pad \"\(pad.text)\" isn't linked", "a link must follow a pad's name: .\(pad.text) ! …")
+            report(pad.range, "pad \"\(pad.text)\" isn't linked", "write a link after the pad's name: .\(pad.text) ! …")
         }
         if !isReference(last) { ends.last = last }
         return ends
@@ -131,8 +133,8 @@ struct DescriptionParser {
             return (.init(target: .element(add(uri: token, .sink))), nil)
         case .link:
             report(
-                link.range.upperBound - 1..<token.range.lowerBound + 1, "nothing between two links",
-                "an element goes between \"!\" and \"!\"")
+                link.range.upperBound - 1..<token.range.lowerBound + 1, "there is no element between these two links",
+                "write one between \"!\" and \"!\"")
             return (.broken, .broken)
         case .character(UInt8(ascii: ")")):
             reportNothing(after: link)
@@ -153,8 +155,10 @@ struct DescriptionParser {
     /// Reports a link to or from a bin that begins or ends with a reference or a URI and so has no element to link.
     private mutating func missingEnd(_ bin: Token, _ side: String) -> ParsedLink.End {
         report(
-            bin.range, "this bin has no \(side) to link",
-            side == "sink" ? "it begins with a reference or a URI" : "it ends with a reference or a URI")
+            bin.range, "this bin has no \(side) pad to link",
+            side == "sink"
+                ? "begin the bin with an element; it begins with a reference or a URI"
+                : "end the bin with an element; it ends with a reference or a URI")
         return .broken
     }
 

@@ -21,7 +21,9 @@ extension DescriptionParser {
     private mutating func parseBin(_ opening: Token, factory: String, range: Range<Int>) -> Ends {
         position += 1
         guard enclosing.count < Self.maximumDepth else {
-            report(opening.range, "bins are nested more than \(Self.maximumDepth) deep")
+            report(
+                opening.range, "bins are nested more than \(Self.maximumDepth) deep",
+                "remove parentheses that aren't needed")
             isTooDeep = true
             position = tokens.count
             return Ends(first: .broken, last: .broken)
@@ -35,11 +37,11 @@ extension DescriptionParser {
         if let token, token.isCharacter(")") {
             position += 1
         } else if !isTooDeep {
-            report(opening.range, "unbalanced parenthesis", "this \"(\" isn't closed")
+            report(opening.range, "this parenthesis isn't closed", "write \")\" after the bin's last element")
         }
         guard let ends else {
             if result.problems.count == problems {
-                report(opening.range, "an empty bin", "a bin needs at least one element inside its parentheses")
+                report(opening.range, "this bin is empty", "a bin needs at least one element inside its parentheses")
             }
             return Ends(first: .broken, last: .broken)
         }
@@ -59,7 +61,9 @@ extension DescriptionParser {
             case .identifier where position + 1 < tokens.count && tokens[position + 1].isCharacter("="):
                 // The grammar takes this for an element and a stray "=".
                 let range = token.range.lowerBound..<tokens[position + 1].range.upperBound
-                report(range, "property \"\(bytes[token.range].text)\" has no value", "an empty value is written \"\"")
+                report(
+                    range, "property \"\(bytes[token.range].text)\" has no value",
+                    "write a value after \"=\"; an empty value is written \"\"")
                 position += 1
             default: return
             }

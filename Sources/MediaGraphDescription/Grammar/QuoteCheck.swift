@@ -54,9 +54,10 @@ enum QuoteCheck {
         let quote = bytes[value...].firstIndex { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "'") } ?? value
         let mark = Unicode.Scalar(bytes[quote])
         return Problem(
-            place: .expanded(quote..<quote + 1), message: "unbalanced quote",
+            place: .expanded(quote..<quote + 1),
+            message: quote == value ? "this quote isn't closed" : "a quote must enclose the whole value",
             hint: quote == value
-                ? "this \(mark) isn't closed; for the character itself write \\\(mark)"
-                : "quotes go around a whole value; for the character itself write \\\(mark)")
+                ? "write \(mark) after the value too; the character itself is written \\\(mark)"
+                : "write \(mark) before and after the value; the character itself is written \\\(mark)")
     }
 }

@@ -5,23 +5,25 @@ extension DescriptionParser {
     mutating func reportNothing(before link: Token) {
         let range = link.range.lowerBound..<link.range.lowerBound + 1
         if position == afterSkipped { return }
-        guard position > 0 else { return report(range, "nothing before the link", "an element goes before \"!\"") }
+        guard position > 0 else {
+            return report(range, "there is no element before this link", "write one before \"!\"")
+        }
         switch tokens[position - 1].kind {
         case .reference(let element, _):
             let name = bytes[element].text
-            report(range, "a chain ends at a reference", "to go on from it, begin a new chain: \(name). ! …")
-        case .uri: report(range, "a chain ends at a URI", "a URI is the first or the last of a chain")
-        default: report(range, "nothing before the link", "an element goes before \"!\"")
+            report(range, "a chain ends with a reference", "to continue from it, begin a new chain: \(name). ! …")
+        case .uri: report(range, "a chain ends with a URI", "write a URI only at the beginning or the end of a chain")
+        default: report(range, "there is no element before this link", "write one before \"!\"")
         }
     }
 
     mutating func reportNothing(after link: Token) {
         if case .link(_, let caps?) = link.kind {
             return report(
-                link.range.upperBound - 1..<link.range.upperBound, "nothing after the link",
-                "an element goes after the filter \"\(bytes[caps].text)\"")
+                link.range.upperBound - 1..<link.range.upperBound, "there is no element after this link",
+                "write one after the filter \"\(bytes[caps].text)\"")
         }
-        report(link.range, "nothing after the link", "an element goes after \"!\"")
+        report(link.range, "there is no element after this link", "write one after \"!\"")
     }
 
     mutating func reportUnlinked(_ token: Token, _ element: Range<Int>) {
@@ -40,13 +42,13 @@ extension DescriptionParser {
         switch token.kind {
         case .assignment(let name, _):
             report(
-                token.range, "property \"\(bytes[name].text)\" without an element",
+                token.range, "property \"\(bytes[name].text)\" follows no element",
                 "put the property directly after its element's name")
         case .preset:
-            report(token.range, "a preset without an element", "put the preset directly after its element's name")
+            report(token.range, "this preset follows no element", "put the preset directly after its element's name")
         case .padReference(let name):
             report(
-                token.range, "pad \"\(bytes[name].text)\" without an element",
+                token.range, "pad \"\(bytes[name].text)\" follows no element",
                 "put the pad's name between its element and a link")
         case .character: skipCharacters(token)
         default: report(token.range, "unexpected \"\(bytes[token.range].text)\"")
@@ -93,8 +95,8 @@ extension DescriptionParser {
         }
         guard let quote else { return false }
         report(
-            quote..<caps.upperBound, "unbalanced quote",
-            "\"!\" ends a filter even inside quotes: there write \\!")
+            quote..<caps.upperBound, "this quote isn't closed before the filter ends",
+            "\"!\" ends a filter even inside quotes; inside quotes, write \\!")
         let closing = tokens[position...].firstIndex { $0.isCharacter("\"") }
         let lineEnd = bytes[caps.upperBound...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
         if let closing, tokens[closing].range.lowerBound < lineEnd { position = closing + 1 }
@@ -114,7 +116,7 @@ extension DescriptionParser {
         let caps = bytes[start..<end].text
         if position > 0, case .link(_, let before?) = tokens[position - 1].kind {
             report(
-                start..<end, "two filters in a row: a link takes one",
+                start..<end, "there are two filters in a row, but a link can have only one",
                 Self.joined(bytes[before].text, caps) ?? "remove one, or put a converter between them")
         } else if position > 0, tokens[position - 1].isLink {
             report(start..<end, "a chain ends with the filter \"\(caps)\"", "put an element after it: ! \(caps) ! …")
@@ -155,21 +157,21 @@ extension DescriptionParser {
             return report(
                 first.range.lowerBound..<end, "unexpected \"\(text)\"",
                 text == "|"
-                    ? "elements are linked with !; a shell's pipe can't be part of a description"
-                    : "it is for a shell, and can't be part of a description")
+                    ? "link elements with !; a shell's pipe can't be part of a description"
+                    : "remove it: it is for a shell")
         }
         let hint: String? =
             switch bytes[first.range.lowerBound] {
             case UInt8(ascii: "\\"): "inside quotes, leave out the backslashes that a shell needs outside of them"
             case UInt8(ascii: "="): "a property is written name=value"
             case UInt8(ascii: "#"): "write a space before the # of a comment"
-            case UInt8(ascii: "\""), UInt8(ascii: "'"): "quotes go around a property's value"
+            case UInt8(ascii: "\""), UInt8(ascii: "'"): "quotes enclose a property's value: name=\"a value\""
             case UInt8(ascii: ";"), UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: ","):
-                "put it in quotes if it is part of a value; between elements it has no meaning"
+                "if it is part of a value, put the value in quotes; otherwise remove it"
             case 0x80...: Self.nameHint
             default: nil
             }
         let isQuote = text.contains("\"") || text.contains("'")
-        report(first.range.lowerBound..<end, isQuote ? "unbalanced quote" : "unexpected \"\(text)\"", hint)
+        report(first.range.lowerBound..<end, isQuote ? "unexpected quote" : "unexpected \"\(text)\"", hint)
     }
 }

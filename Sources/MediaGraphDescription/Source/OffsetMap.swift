@@ -19,7 +19,7 @@ struct OffsetMap: Sendable {
             }
             switch context {
             case .value: return "put quotes around \"${\(name)}\""
-            case .word: return "for a pad's name, give the variable as \(name)=\(PadName.escape(value))"
+            case .word: return "for a pad's name, set the variable with \(name)=\(PadName.escape(value))"
             case .quoted, .alone: return nil
             }
         }

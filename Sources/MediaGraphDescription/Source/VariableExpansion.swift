@@ -21,8 +21,8 @@ struct VariableExpansion {
         if let nul = source.bytes.firstIndex(of: 0) {
             problems.append(
                 Problem(
-                    place: .source(nul..<nul + 1), message: "a NUL character",
-                    hint: "a description is text; this looks like another kind of file"))
+                    place: .source(nul..<nul + 1), message: "there is a NUL character here",
+                    hint: "remove it if this is a description; it may be another kind of file"))
         }
         for piece in scanner.pieces {
             refuseMissingValue(before: piece)
@@ -119,8 +119,8 @@ struct VariableExpansion {
             Problem(
                 place: .source(reference.range), message: "variable \"\(reference.name)\" is empty here",
                 hint: isInFilter
-                    ? "give it as \(reference.name)=value"
-                    : "the next word would become the property's value: give \(reference.name)=value, "
+                    ? "set it with \(reference.name)=value"
+                    : "the next word would become the property's value; set \(reference.name)=value, "
                         + "or write quotes around ${\(reference.name)}")
         )
         append([.unknownText], from: reference.range)
@@ -138,16 +138,16 @@ struct VariableExpansion {
 
     private func undefinedHint(_ name: String) -> String {
         let near = NearestName.find(name, among: Array(values.keys))
-        if let near, near.lowercased() == name.lowercased() { return "it is given as \(near): write ${\(near)}" }
-        let give = "give it as \(name)=value, or write a default: ${\(name):-default}"
+        if let near, near.lowercased() == name.lowercased() { return "its value was set as \(near): write ${\(near)}" }
+        let give = "set it with \(name)=value, or write a default: ${\(name):-default}"
         return near.map { "did you mean \"\($0)\"? Otherwise \(give)" } ?? give
     }
 
     private mutating func refuseNul(_ reference: VariableReference) {
         problems.append(
             Problem(
-                place: .source(reference.range), message: "the value of \"\(reference.name)\" contains a NUL character")
-        )
+                place: .source(reference.range), message: "the value of \"\(reference.name)\" contains a NUL character",
+                hint: "set \(reference.name) to a text without it"))
         append([.unknownText], from: reference.range)
     }
 
@@ -190,7 +190,7 @@ struct VariableExpansion {
                 Problem(
                     place: .source(open.source.lowerBound..<range.upperBound),
                     message: "a value with a line break can't end with a backslash",
-                    hint: "GStreamer's syntax has no way to write it"))
+                    hint: "remove the line break or the backslash: GStreamer's syntax can't express both"))
         }
         // Single quotes are part of the value.
         let mark = quote == UInt8(ascii: "'") ? [UInt8(ascii: "\\"), quote] : []

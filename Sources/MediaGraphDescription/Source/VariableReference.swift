@@ -44,7 +44,7 @@ struct VariableReference: Sendable {
             return .failure(malformed(bytes, offset, end, "write ${\(name)} or ${\(name):-default}"))
         }
         guard depth < maximumDepth else {
-            return .failure(malformed(bytes, offset, end, "variables are nested too deeply in each other's defaults"))
+            return .failure(malformed(bytes, offset, end, "nest fewer variables in each other's defaults"))
         }
         return parseDefault(bytes, offset, name, from: end + 2, depth: depth)
     }

@@ -38,7 +38,7 @@ final class DeviceChain: Sendable {
         do {
             element = try ScreenTurn.make(factories) { () throws(GLibError) in try Element(parsing: description) }
         } catch {
-            throw .invalidParameter(.init("source", expected: expected, actual: error.message))
+            throw .invalidParameter(.init("source", actual: "\(error.message); write \(expected)"))
         }
         guard element.staticPad("src") != nil, let device = Self.innermost(element) else {
             throw .invalidParameter(.init("source", expected: expected, actual: "\"\(description)\""))

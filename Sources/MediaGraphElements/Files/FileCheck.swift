@@ -43,7 +43,7 @@ package struct FileCheck: DescriptionCheck {
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
             return ("there is no file \"\(path)\"", Self.hint(forMissing: path))
         }
-        if isDirectory.boolValue { return ("\"\(path)\" is a directory", nil) }
+        if isDirectory.boolValue { return ("\"\(path)\" is a directory", "name a file in it") }
         return FileManager.default.isReadableFile(atPath: path) ? nil : ("no permission to read \"\(path)\"", nil)
     }
 

@@ -123,7 +123,8 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
         guard let wanted = slot.wanted, !Self.takes(caps) else { return true }
         postError(
             .notNegotiated, "\(name): the incoming format can't be converted for observer \(wanted.name)",
-            debug: "upstream gives \(caps); the observer can be shown \(Self.readableCaps), progressive or interleaved")
+            debug:
+                "upstream produces \(caps); the observer can be shown \(Self.readableCaps), progressive or interleaved")
         return false
     }
 

@@ -90,7 +90,8 @@ final class ObserverPlan {
             // The lines of two fields, captured at two moments, would become columns or swap places.
             throw .unsupported(
                 .init(
-                    "rotation", expected: "progressive video (put deinterlace before the observer)", actual: "\(caps)"))
+                    "rotation",
+                    actual: "interlaced video can't be turned (\(caps)); put deinterlace before the observer"))
         }
         let filter = try filters(direction).toObserver
         do {

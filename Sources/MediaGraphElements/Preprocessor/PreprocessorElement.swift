@@ -122,7 +122,7 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
         if wanted.takes(caps) || handler?.takes(caps) == true { return true }
         postError(
             .notNegotiated, "\(name): handler \(wanted.name) doesn't support the incoming format",
-            debug: "upstream gives \(caps); the handler takes \(wanted.caps), progressive or interleaved")
+            debug: "upstream produces \(caps); the handler accepts \(wanted.caps), progressive or interleaved")
         return false
     }
 
@@ -181,7 +181,7 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
         postWarning(
             .notNegotiated,
             "\(name): handler \(wanted.name) isn't active yet: upstream hasn't switched to a format that the handler supports; put videoconvert before \(name)",
-            debug: "upstream gives \(stream.caps); the handler takes \(wanted.caps)")
+            debug: "upstream produces \(stream.caps); the handler accepts \(wanted.caps)")
     }
 
     override func transformInPlace(_ buffer: BufferAccess) -> FlowReturn {

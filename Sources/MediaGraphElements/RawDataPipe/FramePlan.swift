@@ -37,8 +37,8 @@ package final class FramePlan {
             // Scaling would blend lines of two fields, captured at two moments.
             throw .unsupported(
                 .init(
-                    "resolution=\(resolution.text)", expected: "progressive video (put deinterlace before the pipe)",
-                    actual: "\(caps)"))
+                    "resolution=\(resolution.text)",
+                    actual: "interlaced video can't be scaled (\(caps)); put deinterlace before the pipe"))
         }
         guard let output = input.converted(to: format, size: size, squarePixels: resolution != .native) else {
             throw .unsupported(

@@ -137,7 +137,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
     private func attach(_ abi: MGVideoConsumer?) throws(MediaGraphError) {
         guard !isRunning else {
             throw .lockedWhileRunning(
-                .init("\(name)'s handler", actual: "can only be attached before the graph starts"))
+                .init("\(name)'s handler", actual: "can only be attached or detached before the graph starts"))
         }
         guard let abi else {
             // Released outside the lock: a handler's `deinit` may call anything.
@@ -222,7 +222,9 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         }
         postError(
             .notNegotiated, "\(name): the incoming format isn't supported",
-            debug: "upstream gives \(caps); this pipe takes \(accepted)\(isRaw ? ", progressive or interleaved" : "")")
+            debug:
+                "upstream produces \(caps); this pipe accepts \(accepted)\(isRaw ? ", progressive or interleaved" : "")"
+        )
         return false
     }
 

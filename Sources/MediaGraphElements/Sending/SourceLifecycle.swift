@@ -47,7 +47,8 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
         to name: String, isInNull: Bool, handler: String = "", _ make: (() -> Handle)?
     ) throws(MediaGraphError) {
         guard isInNull else {
-            throw .lockedWhileRunning(.init("\(name)'s source", actual: "can only be attached before the graph starts"))
+            throw .lockedWhileRunning(
+                .init("\(name)'s source", actual: "can only be attached or detached before the graph starts"))
         }
         if make != nil {
             guard handler.isEmpty else {

@@ -218,7 +218,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, SourceElement, 
             let taken = sourcePad.peerCaps().map { "\($0)" } ?? "nothing"
             postError(
                 .notNegotiated, "\(name): downstream doesn't accept the source's format",
-                debug: "not-negotiated: the source sends \(format.caps); downstream takes \(taken)")
+                debug: "not-negotiated: the source sends \(format.caps); downstream accepts \(taken)")
             return false
         }
         Self.log.log(.debug, raw: instance.element, "sends \(format.caps)")

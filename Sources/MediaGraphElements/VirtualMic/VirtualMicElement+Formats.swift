@@ -33,7 +33,7 @@ extension VirtualMicElement {
             taken.isEmpty
                 ? "\(name): downstream accepts no format; the sink's device may be missing"
                 : "\(name): downstream doesn't accept the source's format",
-            debug: "not-negotiated: the source sends \(sent); downstream takes \(taken)")
+            debug: "not-negotiated: the source sends \(sent); downstream accepts \(taken)")
         return false
     }
 

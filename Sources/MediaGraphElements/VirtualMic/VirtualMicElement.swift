@@ -85,7 +85,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, SourceElement, N
     private func attach(_ abi: MGAudioProcessor?) throws(MediaGraphError) {
         guard isInNull else {
             throw .lockedWhileRunning(
-                .init("\(name)'s processor", actual: "can only be attached before the graph starts"))
+                .init("\(name)'s processor", actual: "can only be attached or detached before the graph starts"))
         }
         let replaced = processor.withLock { processor in
             defer { processor = abi.map(AudioProcessorHandle.init) }

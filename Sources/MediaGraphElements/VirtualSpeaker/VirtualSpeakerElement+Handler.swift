@@ -8,7 +8,7 @@ extension VirtualSpeakerElement {
     func attach(_ abi: MGAudioConsumer?) throws(MediaGraphError) {
         guard !isRunning else {
             throw .lockedWhileRunning(
-                .init("\(name)'s handler", actual: "can only be attached before the graph starts"))
+                .init("\(name)'s handler", actual: "can only be attached or detached before the graph starts"))
         }
         guard let abi else {
             // Released outside the lock: a handler's `deinit` may call anything.

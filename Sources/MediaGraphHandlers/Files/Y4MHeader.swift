@@ -46,7 +46,8 @@ extension Y4MHeader {
     init(parsing line: String, name: String) throws(MediaGraphError) {
         let fields = line.split(separator: " ")
         guard fields.first == Self.magic[...] else {
-            throw .unsupported(.init(name, actual: "isn't a YUV4MPEG2 file"))
+            throw .unsupported(
+                .init(name, actual: "isn't a YUV4MPEG2 file; to play another kind of file, use filesrc ! decodebin"))
         }
         var size: (width: Int?, height: Int?)
         self.init(width: 0, height: 0, rate: Fraction(0, 1))
@@ -61,16 +62,18 @@ extension Y4MHeader {
                 guard value == "p" || value == "?" else {
                     throw .unsupported(
                         .init(
-                            name, expected: "progressive video (Ip)",
-                            actual: "interlaced video (\(field)); convert it: ffmpeg -i \(name) -vf yadif new.y4m"))
+                            name,
+                            actual: "interlaced video (\(field)) isn't supported; "
+                                + "convert it: ffmpeg -i \(name) -vf yadif new.y4m"))
                 }
             case "C":
                 guard let known = Chroma(rawValue: String(value)) else {
                     let names = Chroma.allCases.map { "C\($0.rawValue)" }.joined(separator: ", ")
                     throw .unsupported(
                         .init(
-                            name, expected: "one of \(names)",
-                            actual: "\(field); convert it: ffmpeg -i \(name) -pix_fmt yuv420p new.y4m"))
+                            name,
+                            actual: "the pixel format \(field) isn't supported, only \(names); "
+                                + "convert it: ffmpeg -i \(name) -pix_fmt yuv420p new.y4m"))
                 }
                 chroma = known
             case "X" where value == "COLORRANGE=FULL": range = .full

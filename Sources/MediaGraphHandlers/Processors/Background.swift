@@ -34,8 +34,8 @@ struct Background: VideoProcessor, NamedHandler {
             guard given.count < 2 else {
                 throw MediaGraphError.invalidParameter(
                     .init(
-                        "options of background", expected: "one of color, image and blur",
-                        actual: given.joined(separator: " and ")))
+                        "options of background",
+                        actual: "\(given.joined(separator: " and ")) exclude each other; set only one"))
             }
             if let image {
                 self = .image(image)

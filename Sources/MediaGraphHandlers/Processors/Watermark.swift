@@ -64,7 +64,7 @@ struct Watermark: VideoProcessor, NamedHandler {
             )
             guard (x < 0) == (y < 0) else {
                 throw MediaGraphError.invalidParameter(
-                    .init("options of watermark", expected: "both x and y, or neither", actual: "one of them"))
+                    .init("options of watermark", actual: "only one of x and y is set; set both, or neither"))
             }
             position = x < 0 ? nil : (x, y)
             text = options.text("text")
@@ -72,7 +72,9 @@ struct Watermark: VideoProcessor, NamedHandler {
             image = options.text("image")
             guard image == nil || (text == nil && clock == nil) else {
                 throw MediaGraphError.invalidParameter(
-                    .init("options of watermark", expected: "text or image", actual: "both"))
+                    .init(
+                        "options of watermark",
+                        actual: "image can't be combined with text or clock; set one or the other"))
             }
             if let text { try ClockText.check(text) }
         }

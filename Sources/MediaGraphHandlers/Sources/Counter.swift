@@ -29,7 +29,7 @@ final class Counter: VideoSource, NamedHandler {
         let height = try options.int("height", in: 0...16384, default: 0)
         guard (width == 0) == (height == 0) else {
             throw MediaGraphError.invalidParameter(
-                .init("options of counter", expected: "both width and height, or neither", actual: "one of them"))
+                .init("options of counter", actual: "only one of width and height is set; set both, or neither"))
         }
         self.width = width == 0 ? nil : width
         self.height = height == 0 ? nil : height

@@ -94,22 +94,22 @@ import Testing
         arguments: [
             (
                 "filesrc location=v.mp4 ! videoconvert ! fakesink",
-                "24: filesrc gives the bytes of a file, but videoconvert takes raw video; put decodebin between them: "
+                "24: filesrc produces the bytes of a file, but videoconvert accepts raw video; put decodebin between them: "
                     + "filesrc … ! decodebin ! videoconvert; for headerless data, use rawvideoparse"
             ),
             (
                 "filesrc location=v.mp4 ! queue ! tee ! rawdatapipe handler=count",
-                "38: filesrc gives the bytes of a file, but rawdatapipe takes raw video; put decodebin between them: "
+                "38: filesrc produces the bytes of a file, but rawdatapipe accepts raw video; put decodebin between them: "
                     + "filesrc … ! decodebin ! rawdatapipe; for headerless data, use rawvideoparse"
             ),
             (
                 "fdsrc ! audioconvert ! fakesink",
-                "7: fdsrc gives bytes, but audioconvert takes raw audio; put decodebin between them: "
+                "7: fdsrc produces bytes, but audioconvert accepts raw audio; put decodebin between them: "
                     + "fdsrc … ! decodebin ! audioconvert; for headerless data, use rawaudioparse"
             ),
             (
                 "giosrc location=file:///v name=s s. ! x264enc ! fakesink",
-                "37: giosrc \"s\" gives the bytes of a file, but x264enc takes raw video; put decodebin between them: "
+                "37: giosrc \"s\" produces the bytes of a file, but x264enc accepts raw video; put decodebin between them: "
                     + "giosrc … ! decodebin ! x264enc; for headerless data, use rawvideoparse"
             ),
         ])

@@ -38,9 +38,9 @@ import Testing
     func handlerAfterFilter() throws {
         #expect(
             try report(on: "videotestsrc ! video/x-raw,format=GRAY8 ! preprocessor handler=blur ! fakesink") == """
-                a.pipeline:1:14: error: preprocessor handler=blur can't take video/x-raw, format=GRAY8
+                a.pipeline:1:14: error: preprocessor handler=blur can't accept video/x-raw, format=GRAY8
                    1 | videotestsrc ! video/x-raw,format=GRAY8 ! preprocessor handler=blur ! fakesink
-                     |              ^~~~~~~~~~~~~~~~~~~~~~~~~~~~ the filter allows format=GRAY8, it takes format={ I420, NV12, NV21, Y42B, BGRA, RGBA, ARGB, ABGR, RGB, BGR…; \
+                     |              ^~~~~~~~~~~~~~~~~~~~~~~~~~~~ the filter allows format=GRAY8, it accepts format={ I420, NV12, NV21, Y42B, BGRA, RGBA, ARGB, ABGR, RGB, BGR…; \
                 put videoconvert between them
                 """)
     }
@@ -55,7 +55,7 @@ import Testing
         #expect(found.contains("format=I420"), "\(found)")
         let after = try report(on: "videotestsrc ! preprocessor handler=despill ! video/x-raw,format=I420 ! fakesink")
         #expect(
-            after.contains("error: preprocessor handler=despill can't give video/x-raw, format=I420"), "\(after)")
+            after.contains("error: preprocessor handler=despill can't produce video/x-raw, format=I420"), "\(after)")
         for text in [
             "videotestsrc ! video/x-raw,format=A420 ! queue ! preprocessor handler=background ! fakesink",
             "videotestsrc ! video/x-raw,format=GRAY8 ! videoconvert ! preprocessor handler=blur ! fakesink",
@@ -81,7 +81,7 @@ import Testing
     func fields() throws {
         #expect(
             try report(on: "videotestsrc ! video/x-raw,format=I420,widht=320 ! fakesink") == """
-                a.pipeline:1:40: warning: video/x-raw has no field "widht", so no element here reads it
+                a.pipeline:1:40: warning: video/x-raw has no field "widht", so elements ignore it
                    1 | videotestsrc ! video/x-raw,format=I420,widht=320 ! fakesink
                      |                                        ^~~~~ did you mean "width"?
                 """)

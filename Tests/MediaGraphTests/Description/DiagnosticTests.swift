@@ -42,7 +42,7 @@ import Testing
             check("fakesrc ! fakesink last-sample=x") == """
                 a.pipeline:1:20: error: property "last-sample" of fakesink can't be set
                    1 | fakesrc ! fakesink last-sample=x
-                     |                    ^~~~~~~~~~~ it can only be read
+                     |                    ^~~~~~~~~~~ remove it: the property is read-only
                 """)
     }
 
@@ -94,13 +94,13 @@ import Testing
             check("${CAMERA} ! videoconvert ${REST} ! fakesink name=\"${NAME}\" c. ! identity", ["CAMRA": "x"]) == """
                 a.pipeline:1:1: error: undefined variable "CAMERA"
                    1 | ${CAMERA} ! videoconvert ${REST} ! fakesink name="${NAME}" c. ! identity
-                     | ^~~~~~~~~ did you mean "CAMRA"? Otherwise give it as CAMERA=value, or write a default: ${CAMERA:-default}
+                     | ^~~~~~~~~ did you mean "CAMRA"? Otherwise set it with CAMERA=value, or write a default: ${CAMERA:-default}
                 a.pipeline:1:26: error: undefined variable "REST"
                    1 | ${CAMERA} ! videoconvert ${REST} ! fakesink name="${NAME}" c. ! identity
-                     |                          ^~~~~~~ give it as REST=value, or write a default: ${REST:-default}
+                     |                          ^~~~~~~ set it with REST=value, or write a default: ${REST:-default}
                 a.pipeline:1:51: error: undefined variable "NAME"
                    1 | ${CAMERA} ! videoconvert ${REST} ! fakesink name="${NAME}" c. ! identity
-                     |                                                   ^~~~~~~ give it as NAME=value, or write a default: ${NAME:-default}
+                     |                                                   ^~~~~~~ set it with NAME=value, or write a default: ${NAME:-default}
                 """)
     }
 
@@ -131,60 +131,66 @@ import Testing
     func duplicateName() {
         #expect(
             check("fakesrc name=a ! fakesink name=a") == """
-                a.pipeline:1:32: error: the name "a" is given twice
+                a.pipeline:1:32: error: two elements have the name "a"
                    1 | fakesrc name=a ! fakesink name=a
-                     |                                ^ names are unique in a bin
+                     |                                ^ choose another name; names are unique in a bin
                 """)
         #expect(check("( identity name=a ) ( identity name=a )") == "")
         #expect(check("fakesink name=a name=b").contains("property \"name\" is set twice"))
         // GStreamer calls the second one fakesink0.
-        #expect(check("fakesrc name=fakesink0 ! fakesink").contains("GStreamer itself may give the name \"fakesink0\""))
+        #expect(
+            check("fakesrc name=fakesink0 ! fakesink").contains("GStreamer may name another element \"fakesink0\" too"))
     }
 
     @Test("GR-2 an unclosed quote ends with its line, and the next line is still checked")
     func unbalancedQuote() {
         #expect(
             check("fakesrc ! filesink location=\"a ! b\nfakesrc ! fakesnik") == """
-                a.pipeline:1:29: error: unbalanced quote
+                a.pipeline:1:29: error: this quote isn't closed
                    1 | fakesrc ! filesink location="a ! b
-                     |                             ^ this " isn't closed; for the character itself write \\"
+                     |                             ^ write " after the value too; the character itself is written \\"
                 a.pipeline:2:11: error: no element "fakesnik"
                    2 | fakesrc ! fakesnik
                      |           ^~~~~~~~ did you mean "fakesink"?
                 """)
         // The second line's quote would close the first line's.
-        #expect(check("filesink location=\"a\nfilesink location=\"b\"").contains("1:19: error: unbalanced quote"))
-        #expect(check("filesink location=a\"b c\"").contains("1:20: error: unbalanced quote"))
-        #expect(check("fakesrc ! video/x-raw,a=\"b ! c\" ! fakesink").contains("1:25: error: unbalanced quote"))
+        #expect(
+            check("filesink location=\"a\nfilesink location=\"b\"").contains("1:19: error: this quote isn't closed"))
+        #expect(check("filesink location=a\"b c\"").contains("1:20: error: a quote must enclose the whole value"))
+        #expect(
+            check("fakesrc ! video/x-raw,a=\"b ! c\" ! fakesink").contains(
+                "1:25: error: this quote isn't closed before the filter ends"))
     }
 
     @Test("GR-2 unbalanced parentheses are errors")
     func unbalancedParenthesis() {
         #expect(
             check("( fakesrc ! fakesink") == """
-                a.pipeline:1:1: error: unbalanced parenthesis
+                a.pipeline:1:1: error: this parenthesis isn't closed
                    1 | ( fakesrc ! fakesink
-                     | ^ this "(" isn't closed
+                     | ^ write ")" after the bin's last element
                 """)
         #expect(
             check("fakesrc ! fakesink )") == """
-                a.pipeline:1:20: error: unbalanced parenthesis
+                a.pipeline:1:20: error: this parenthesis closes no bin
                    1 | fakesrc ! fakesink )
-                     |                    ^ no "(" is open here
+                     |                    ^ remove it, or write "(" before the bin's first element
                 """)
-        #expect(check("( )").contains("1:1: error: an empty bin"))
+        #expect(check("( )").contains("1:1: error: this bin is empty"))
         #expect(check("fakesink.( identity )").contains("1:1: error: fakesink isn't a bin"))
     }
 
     @Test(
         "GR-2 a syntax error is reported once, with its position",
         arguments: [
-            ("fakesrc ! ! fakesink", 9, "nothing between two links"), ("! fakesink", 1, "nothing before the link"),
-            ("fakesrc !", 9, "nothing after the link"), ("name=a fakesrc", 1, "property \"name\" without an element"),
+            ("fakesrc ! ! fakesink", 9, "there is no element between these two links"),
+            ("! fakesink", 1, "there is no element before this link"),
+            ("fakesrc !", 9, "there is no element after this link"),
+            ("name=a fakesrc", 1, "property \"name\" follows no element"),
             ("", 1, "the description is empty"), ("# nothing", 1, "the description is empty"),
             ("fakesrc . ! fakesink", 9, "unexpected \".\""), ("fakesrc } ! fakesink", 9, "unexpected \"}\""),
             ("a. ! fakesink identity name=a b.", 31, "reference \"b.\" isn't linked"),
-            ("fakesrc ! a. ! fakesink identity name=a", 14, "a chain ends at a reference"),
+            ("fakesrc ! a. ! fakesink identity name=a", 14, "a chain ends with a reference"),
             ("fakesrc .src", 10, "pad \"src\" isn't linked"),
             ("fakesrc größe=1 ! fakesink", 9, "\"größe=1\" isn't a valid name"),
             ("fakesrc ! ü", 11, "unexpected \"ü\""),
@@ -208,8 +214,8 @@ import Testing
             found == [
                 "1:1 no element \"videotestscr\"", "1:29 videoconvert has no property \"patern\"",
                 "1:40 no element is named \"c\"", "2:14 audiotestsrc can't be linked to videoconvert",
-                "2:45 \"maybe\" isn't a valid value for sync of fakesink", "3:19 unbalanced quote",
-                "4:1 unbalanced parenthesis",
+                "2:45 \"maybe\" isn't a valid value for sync of fakesink", "3:19 this quote isn't closed",
+                "4:1 this parenthesis isn't closed",
             ])
     }
 

@@ -149,7 +149,7 @@ import Testing
             let parsed = DescriptionParser.parse(Array(text.utf8))
             // Only this parser refuses unclosed quotes; otherwise GStreamer must agree with it. GStreamer doesn't get
             // text for which GLib would print a warning.
-            if parsed.problems.contains(where: { $0.message == "unbalanced quote" }) { continue }
+            if parsed.problems.contains(where: { $0.message.contains("quote") }) { continue }
             let otherProblems = DescriptionChecks.problems(in: parsed).filter { problem in
                 problem.isCertain && !parsed.problems.contains(problem)
             }

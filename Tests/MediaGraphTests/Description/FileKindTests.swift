@@ -63,11 +63,11 @@ import Testing
         arguments: [
             (
                 "filesrc location=x.mp4 ! h264parse ! fakesink",
-                "by its name \"x.mp4\" is an MP4 file, but h264parse takes video/x-h264; put qtdemux before h264parse"
+                "by its name \"x.mp4\" is an MP4 file, but h264parse accepts video/x-h264; put qtdemux before h264parse"
             ),
             (
                 "filesrc location=x.mkv ! qtdemux name=d ! fakesink",
-                "by its name \"x.mkv\" is a Matroska file, but qtdemux \"d\" takes video/quicktime, video/mj2, audio/x-m4a, "
+                "by its name \"x.mkv\" is a Matroska file, but qtdemux \"d\" accepts video/quicktime, video/mj2, audio/x-m4a, "
                     + "application/x-3gp; replace qtdemux \"d\" with matroskademux"
             ),
         ])

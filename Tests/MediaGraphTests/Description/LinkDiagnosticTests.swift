@@ -14,7 +14,7 @@ import Testing
             check("audiotestsrc ! jpegenc ! fakesink") == """
                 a.pipeline:1:14: error: audiotestsrc can't be linked to jpegenc
                    1 | audiotestsrc ! jpegenc ! fakesink
-                     |              ^ audiotestsrc gives audio/x-raw, jpegenc takes video/x-raw
+                     |              ^ audiotestsrc produces audio/x-raw, jpegenc accepts video/x-raw
                 """)
     }
 
@@ -44,12 +44,12 @@ import Testing
     func impossibleFilter() {
         #expect(
             check("videotestsrc ! video/x-raw,format=GRAY8 ! jpegparse ! fakesink").contains(
-                "jpegparse can't take video/x-raw, format=GRAY8"))
+                "jpegparse can't accept video/x-raw, format=GRAY8"))
         #expect(
             check("audiotestsrc ! audio/x-raw,channels=0 ! fakesink") == """
-                a.pipeline:1:14: error: audiotestsrc can't give audio/x-raw, channels=0
+                a.pipeline:1:14: error: audiotestsrc can't produce audio/x-raw, channels=0
                    1 | audiotestsrc ! audio/x-raw,channels=0 ! fakesink
-                     |              ^~~~~~~~~~~~~~~~~~~~~~~~~~ it gives channels=[ 1, 2147483647 ], the filter allows channels=0
+                     |              ^~~~~~~~~~~~~~~~~~~~~~~~~~ it produces channels=[ 1, 2147483647 ], the filter allows channels=0
                 """)
     }
 
@@ -75,8 +75,8 @@ import Testing
     @Test("GR-2 linking an element on a side where it has no pad is an error")
     func noPad() {
         #expect(
-            check("fakesrc ! fakesrc").contains("1:11: error: fakesrc takes nothing: it has no sink pad to link to"))
-        #expect(check("fakesink ! fakesink").contains("1:1: error: fakesink gives nothing: it has no source pad"))
+            check("fakesrc ! fakesrc").contains("1:11: error: fakesrc has no input: it has no sink pad to link to"))
+        #expect(check("fakesink ! fakesink").contains("1:1: error: fakesink has no output: it has no source pad"))
     }
 
     @Test("GR-2 a pad that matches no template is reported with the pads that exist")
@@ -96,7 +96,7 @@ import Testing
     func occupiedPad() {
         #expect(
             check("fakesrc ! identity name=x ! fakesink x. ! fakesink").contains(
-                "1:41: error: identity \"x\" is linked already"))
+                "1:41: error: identity \"x\" is already linked"))
         #expect(check("fakesrc ! tee name=x ! fakesink x. ! fakesink") == "")
     }
 
@@ -105,7 +105,7 @@ import Testing
         try Nodes.register()
         #expect(
             check("audiotestsrc ! m.sink_0 audiotestsrc ! m.sink_0 audiomixer name=m ! fakesink") == """
-                a.pipeline:1:42: error: pad "sink_0" of audiomixer "m" is linked already
+                a.pipeline:1:42: error: pad "sink_0" of audiomixer "m" is already linked
                    1 | audiotestsrc ! m.sink_0 audiotestsrc ! m.sink_0 audiomixer name=m ! fakesink
                      |                                          ^~~~~~ it creates pads on request; use another name that matches sink_%u
                 """)
@@ -119,7 +119,7 @@ import Testing
             check("virtualmic handler=tone ! rawdatapipe handler=count") == """
                 a.pipeline:1:25: error: virtualmic can't be linked to rawdatapipe
                    1 | virtualmic handler=tone ! rawdatapipe handler=count
-                     |                         ^ virtualmic gives audio/x-raw, rawdatapipe takes video/x-raw(ANY)
+                     |                         ^ virtualmic produces audio/x-raw, rawdatapipe accepts video/x-raw(ANY)
                 """)
     }
 

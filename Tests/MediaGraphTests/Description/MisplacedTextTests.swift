@@ -37,15 +37,15 @@ import Testing
             ),
             (
                 "videotestsrc ! fakesink | tee log",
-                "25: unexpected \"|\"; elements are linked with !; a shell's pipe can't be part of a description"
+                "25: unexpected \"|\"; link elements with !; a shell's pipe can't be part of a description"
             ),
             (
                 "videotestsrc ! fakesink > log.txt 2>&1",
-                "25: unexpected \">\"; it is for a shell, and can't be part of a description"
+                "25: unexpected \">\"; remove it: it is for a shell"
             ),
             (
                 "videotestsrc ! fakesink && echo done",
-                "25: unexpected \"&&\"; it is for a shell, and can't be part of a description"
+                "25: unexpected \"&&\"; remove it: it is for a shell"
             ),
         ])
     func shell(text: String, expected: String) throws { #expect(try problems(in: text) == [expected]) }
@@ -55,11 +55,11 @@ import Testing
         arguments: [
             (
                 "videotestsrc ! video/x-raw,width=320 ! video/x-raw,height=240 ! fakesink",
-                "40: two filters in a row: a link takes one; write them as one: video/x-raw,width=320,height=240"
+                "40: there are two filters in a row, but a link can have only one; write them as one: video/x-raw,width=320,height=240"
             ),
             (
                 "videotestsrc ! video/x-raw,width=320 ! video/x-raw,width=640 ! fakesink",
-                "40: two filters in a row: a link takes one; remove one, or put a converter between them"
+                "40: there are two filters in a row, but a link can have only one; remove one, or put a converter between them"
             ),
             (
                 "videotestsrc ! video/x-raw,width=320",

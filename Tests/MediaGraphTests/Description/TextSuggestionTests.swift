@@ -100,7 +100,7 @@ import Testing
     func repeated() throws {
         #expect(
             try problems(in: "videotestsrc pattern=ball pattern=snow ! fakesink") == [
-                "27: property \"pattern\" is set twice, and only the last value counts; leave one of them out"
+                "27: property \"pattern\" is set twice, and only the last value counts; remove one of them"
             ])
         #expect(try problems(in: "videotestsrc pattern=ball pattern=ball ! fakesink") == [])
     }
@@ -110,11 +110,11 @@ import Testing
         arguments: [
             (
                 "filesrc location=$FILE ! fakesink",
-                "18: $FILE isn't expanded: a variable needs braces; write ${FILE}, and give FILE=… on the command line"
+                "18: $FILE isn't expanded: a variable needs braces; write ${FILE}, and set FILE=… on the command line"
             ),
             (
                 "filesrc location=\"$HOME/a.mkv\" ! fakesink",
-                "18: $HOME isn't expanded: a variable needs braces; write ${HOME}, and give HOME=… on the command line"
+                "18: $HOME isn't expanded: a variable needs braces; write ${HOME}, and set HOME=… on the command line"
             ),
             (
                 "filesrc location='a b' ! fakesink",
@@ -138,7 +138,7 @@ import Testing
     @Test("GR-2 a variable whose name differs only in case is reported with the given name")
     func variableCase() {
         let found = Description("filesrc location=${file} ! fakesink").resolved(with: ["FILE": "x"]).diagnose()
-        #expect(found.map(\.hint) == ["it is given as FILE: write ${FILE}"])
+        #expect(found.map(\.hint) == ["its value was set as FILE: write ${FILE}"])
     }
 
     @Test(

@@ -164,7 +164,7 @@ import Testing
             check("videotestsrc ! tee name=t t. ! fakesink t. ! fakesink") == """
                 a.pipeline:1:16: warning: the branches of tee "t" wait for each other: one has no queue
                    1 | videotestsrc ! tee name=t t. ! fakesink t. ! fakesink
-                     |                ^~~ put one at the head of each: t. ! queue ! …
+                     |                ^~~ put a queue at the head of each branch: t. ! queue ! …
                 """)
         for accepted in [
             "t. ! queue ! fakesink t. ! fakesink", "t. ! fakesink t. ! queue ! rawdatapipe handler=count",

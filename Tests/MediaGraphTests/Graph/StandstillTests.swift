@@ -74,7 +74,7 @@ import Testing
                 + "! video/x-raw,width=64 ! fakesink name=a")
         let run = Task { try await graph.run() }
         let explanation =
-            "a hasn't received any data: d can't be linked to c: d gives width=320, c takes width=64; put videoscale between them"
+            "a hasn't received any data: d can't be linked to c: d produces width=320, c accepts width=64; put videoscale between them"
         #expect(
             try await eventually { graph.starvedSinks.map(\.description) == [explanation] }, "\(graph.starvedSinks)")
         #expect(graph.starvedSinks.allSatisfy { $0.isPermanent })

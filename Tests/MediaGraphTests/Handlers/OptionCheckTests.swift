@@ -19,7 +19,7 @@ import Testing
                 """#)
         #expect(
             try report(on: #"videosource handler=counter options="width=5" ! fakesink"#) == #"""
-                a.pipeline:1:37: error: options of counter: expected both width and height, or neither, got one of them
+                a.pipeline:1:37: error: options of counter: only one of width and height is set; set both, or neither
                    1 | videosource handler=counter options="width=5" ! fakesink
                      |                                     ^~~~~~~~~
                 """#)

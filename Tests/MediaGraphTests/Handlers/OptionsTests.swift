@@ -31,12 +31,13 @@ import Testing
         "GR-5 unknown keys and bad values are errors with the valid ones",
         arguments: [
             (
-                "framse=10", "options of counter: expected only fps, frames, height, width, got framse"
+                "framse=10",
+                "options of counter: there is no option \"framse\"; available options: fps, frames, height, width"
             ),
             ("frames=-1", "option frames of counter: expected a whole number from 0 to 2147483647, got \"-1\""),
             ("frames=ten", "option frames of counter: expected a whole number from 0 to 2147483647, got \"ten\""),
             ("fps=30/0", "option fps of counter: expected a rate such as 30 or 30000/1001, got \"30/0\""),
-            ("width=64", "options of counter: expected both width and height, or neither, got one of them"),
+            ("width=64", "options of counter: only one of width and height is set; set both, or neither"),
         ])
     func refused(_ options: String, _ message: String) {
         let error = #expect(throws: MediaGraphError.self) {
@@ -66,8 +67,8 @@ import Testing
                 let known = handler.options.map(\.name).sorted().joined(separator: ", ")
                 #expect(
                     error?.description == """
-                        options of \(handler.name): expected \(known.isEmpty ? "none" : "only \(known)"), \
-                        got unknown-option
+                        options of \(handler.name): there is no option "unknown-option"; \
+                        \(known.isEmpty ? "the handler has no options" : "available options: \(known)")
                         """)
             }
         }

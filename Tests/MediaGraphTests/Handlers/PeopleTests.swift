@@ -139,7 +139,7 @@ import Testing
                 "color=green",
                 "option color of background: expected six hexadecimal digits, such as 00b140, got \"green\""
             ),
-            ("color=000000,blur=3", "options of background: expected one of color, image and blur, got color and blur"),
+            ("color=000000,blur=3", "options of background: color and blur exclude each other; set only one"),
             (
                 "image=/nonexistent.png",
                 "option image of background: can't read /nonexistent.png: No such file or directory"

@@ -228,7 +228,8 @@ import Testing
                 "option text of watermark: can't be drawn: nothing in the picture is visible"
             ),
             (
-                "text=a,image=b", "options of watermark: expected text or image, got both"
+                "text=a,image=b",
+                "options of watermark: image can't be combined with text or clock; set one or the other"
             ),
             (
                 "corner=left",

@@ -87,15 +87,15 @@ import Testing
         "files that aren't usable Y4M are refused with their path and what was expected",
         arguments: [
             ("", "is empty, not a YUV4MPEG2 file"), ("YUV4MPEG2 W8", "ends within its YUV4MPEG2 header"),
-            ("RIFF....AVI\n", "isn't a YUV4MPEG2 file"),
+            ("RIFF....AVI\n", "isn't a YUV4MPEG2 file; to play another kind of file, use filesrc ! decodebin"),
             (
                 "YUV4MPEG2 W8 H8 It\n",
-                "expected progressive video (Ip), got interlaced video (It); convert it: ffmpeg -i PATH -vf yadif new.y4m"
+                "interlaced video (It) isn't supported; convert it: ffmpeg -i PATH -vf yadif new.y4m"
             ),
             (
                 "YUV4MPEG2 W8 H8 C444\n",
                 """
-                expected one of C420, C420jpeg, C420mpeg2, C420paldv, C422, got C444; \
+                the pixel format C444 isn't supported, only C420, C420jpeg, C420mpeg2, C420paldv, C422; \
                 convert it: ffmpeg -i PATH -pix_fmt yuv420p new.y4m
                 """
             ),

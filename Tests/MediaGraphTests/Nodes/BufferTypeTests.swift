@@ -168,7 +168,7 @@ import Testing
             "videotestsrc num-buffers=1 ! rawdatapipe handler=framemd5 options=location=/dev/null buffer-type=native")
         let refused = await #expect(throws: GraphError.self) { try await handled.run() }
         #expect(
-            "\(refused!)".contains("buffer-type=native: the handler doesn't take native frames"),
+            "\(refused!)".contains("buffer-type=native: the handler doesn't accept native frames"),
             "\(refused!)")
         // Encoded video doesn't link to a pipe of raw frames.
         #expect(throws: GraphError.self) { try Graph("videotestsrc ! jpegenc ! rawdatapipe") }

@@ -197,7 +197,7 @@ import Testing
     @Test(
         "EL-3 DMABuf caps pass a node that touches no bytes, and are otherwise an error with both sides",
         arguments: [
-            ("preprocessor", "invert", "the handler takes"), ("frameobserver", "count", "the observer can be shown"),
+            ("preprocessor", "invert", "the handler accepts"), ("frameobserver", "count", "the observer can be shown"),
         ])
     func capsFeatures(node: String, handler: String, taken: String) throws {
         let caps = "video/x-raw(memory:DMABuf),format=NV12,width=16,height=4,framerate=30/1"

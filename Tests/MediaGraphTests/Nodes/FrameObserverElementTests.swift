@@ -30,7 +30,7 @@ import Testing
             let buffer = Buffer(patternedFrame(width: 16, height: 16))
             _ = try plan.copy(buffer.access, VideoOrientation(.clockwise90)).address
         }
-        #expect(error?.detail.expected.contains("progressive") == true)
+        #expect(error?.detail.actual.contains("put deinterlace before the observer") == true)
     }
 
     @Test("FO-1 position and mode are locked while running")

@@ -179,7 +179,8 @@ import Testing
         #expect(waitUntil { !errors.all.isEmpty })
         let text = errors.all.first ?? ""
         #expect(
-            text.contains("upstream gives video/x-raw(memory:DMABuf)") && text.contains("this pipe takes video/x-raw"),
+            text.contains("upstream produces video/x-raw(memory:DMABuf)")
+                && text.contains("this pipe accepts video/x-raw"),
             "\(text)")
         pipeline.setState(.null)
         // Encoded video can't even be linked, which the description's check reports.
@@ -291,7 +292,7 @@ import Testing
             field-order=top-field-first ! rawdatapipe handler=count resolution=90p
             """)
         let error = await #expect(throws: GraphError.self) { try await scaled.run() }
-        #expect("\(error!)".contains("resolution=90p: expected progressive video"), "\(error!)")
+        #expect("\(error!)".contains("resolution=90p: interlaced video can't be scaled"), "\(error!)")
         let anamorphic = Log<Fraction>()
         let wide = try Graph(
             "videotestsrc num-buffers=1 ! video/x-raw,width=64,height=64,pixel-aspect-ratio=4/3 ! rawdatapipe name=pipe"

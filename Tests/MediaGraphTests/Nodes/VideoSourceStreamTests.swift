@@ -236,7 +236,8 @@ import Testing
         #expect(
             failure.debug.contains("the source sends video/x-raw, format=(string)I420, width=(int)16, height=(int)16"))
         #expect(
-            failure.debug.contains("downstream takes video/x-raw, format=(string)I420, width=(int)32, height=(int)32"))
+            failure.debug.contains("downstream accepts video/x-raw, format=(string)I420, width=(int)32, height=(int)32")
+        )
         #expect(throws: MediaGraphError.self) { try send(source) }
         await graph.stop()
     }
