@@ -45,6 +45,8 @@ struct CheckCommand: ParsableCommand {
     func validate() throws { _ = try inputs() }
 
     func run() throws {
+        // The parser asks the nodes which pads are named after users.
+        try Nodes.register()
         try libraries.load(DiagnosticReport(printsJSON: json))
         var check = DescriptionsCheck(words: CommandWords(words), printsJSON: json)
         for input in try inputs() { check.check(input) }

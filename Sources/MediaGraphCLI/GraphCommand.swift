@@ -122,6 +122,8 @@ struct GraphCommand: ParsableCommand {
         let report = DiagnosticReport()
         let outputs = output == "-" ? [] : [FileUse(.writes, output, by: "--output")]
         for text in DiagnosticReport.variableWarnings(CommandWords(words), of: [description]) { report.warning(text) }
+        // The parser asks the nodes which pads are named after users.
+        try Nodes.register()
         let resolved = description.resolved(with: CommandWords(words).variables)
         do {
             let found = try TimeLimit.wait {

@@ -154,7 +154,9 @@ struct RunCommand: AsyncParsableCommand {
         try libraries.load(report)
         let (input, path, words) = (try input(), control, words)
         let description = try await runBlocking {
-            try input.loadOrExit(report).resolved(with: CommandWords(words).variables)
+            // The parser asks the nodes which pads are named after users.
+            try Nodes.register()
+            return try input.loadOrExit(report).resolved(with: CommandWords(words).variables)
         }
         var channel = try await runBlocking { try Self.openControl(path, report) }
         let graph = try await makeGraph(description, report)

@@ -51,6 +51,8 @@ public final class Graph: Sendable {
     ///
     /// Throws `GraphError.description` with all errors found in the description.
     public convenience init(_ description: Description, variables: [String: String] = [:]) throws(GraphError) {
+        // The parser asks the nodes which pads are named after users.
+        do { try Nodes.register() } catch { throw .registration(error) }
         try self.init(description.resolved(with: variables))
     }
 

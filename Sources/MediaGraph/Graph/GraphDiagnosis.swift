@@ -26,7 +26,9 @@ extension Graph {
         _ description: Description, variables: [String: String] = [:], isMadeNext: Bool = false,
         isComplete: Bool = true
     ) throws(GraphError) -> [Diagnostic] {
-        try diagnose(description.resolved(with: variables), isMadeNext: isMadeNext, isComplete: isComplete)
+        // The parser asks the nodes which pads are named after users.
+        do { try Nodes.register() } catch { throw .registration(error) }
+        return try diagnose(description.resolved(with: variables), isMadeNext: isMadeNext, isComplete: isComplete)
     }
 
     /// - Parameter files: The files that the program itself uses.
