@@ -53,7 +53,7 @@ package final class ScreenCaptures: Sendable {
     /// at most two seconds for `stop`: the thread that lost the server waits in Xlib until the process ends.
     package func end(_ stop: @escaping @Sendable () -> Void) {
         captures.withLock { $0.listener = nil }
-        if XConnections.hasLostServer { _ = DeviceCall(stop).answer(within: 2000) } else { stop() }
+        if XConnections.hasLostServer { _ = DeviceCall(stop).answer(within: .seconds(2)) } else { stop() }
     }
 
     /// Whether an X server was lost, so that the process will end.

@@ -27,10 +27,11 @@ enum Program {
     }
 
     /// Runs a shell line in which `mediagraph` is the built program.
-    static func shell(_ line: String) throws -> ChildProcess {
+    static func shell(_ line: String, environment: [String: String] = [:]) throws -> ChildProcess {
         let folder = ChildProcess.buildFolder.path
         return try ChildProcess.run(
-            "bash", ["-c", "PATH=\(folder):$PATH; \(line)"], environment: environment, timeout: 60)
+            "bash", ["-c", "PATH=\(folder):$PATH; \(line)"], environment: Self.environment.merging(environment) { $1 },
+            timeout: 60)
     }
 }
 

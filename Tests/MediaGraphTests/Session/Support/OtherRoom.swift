@@ -42,7 +42,7 @@ extension RoomLink {
     }
 
     static func started(in directory: RoomDirectory, _ delegate: OtherRoom) throws(MediaGraphError) -> RoomLink {
-        let link = RoomLink(in: directory, delegate: delegate, interval: 10_000)
+        let link = RoomLink(in: directory, delegate: delegate, interval: .milliseconds(10))
         let outcome = BlockingMonitor<Result<Void, MediaGraphError>?>(nil)
         link.start { problem in outcome.withLock { $0 = problem.map { .failure($0) } ?? .success(()) } }
         try (outcome.wait(timeout: .seconds(60)) { $0 } ?? .failure(.timeOut(.init("the link's start")))).get()
