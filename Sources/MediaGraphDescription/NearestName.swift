@@ -5,23 +5,42 @@ package enum NearestName {
         let wanted = Array(name.lowercased().unicodeScalars)
         // If more than a third of the characters differ, it is another word rather than a mistake.
         let limit = wanted.count < 2 ? 0 : max(1, (wanted.count + 1) / 3)
+        let characters = characters(name)
         var best: (name: String, distance: Int, begin: Int)?
-        for candidate in candidates.sorted() {
-            // A scalar has at most four bytes. This cheap test rejects most candidates.
+        for candidate in candidates {
+            // These cheap tests reject most candidates. A scalar has at most four bytes.
             guard candidate.utf8.count <= 4 * (wanted.count + limit), candidate.utf8.count + limit >= wanted.count
             else {
                 continue
+            }
+            if let characters, let others = Self.characters(candidate) {
+                // A mistake adds at most one character to the name, and removes at most one.
+                let (added, removed) = (others & ~characters, characters & ~others)
+                guard max(added.nonzeroBitCount, removed.nonzeroBitCount) <= limit else { continue }
             }
             let other = Array(candidate.lowercased().unicodeScalars)
             guard abs(other.count - wanted.count) <= limit else { continue }
             let distance = distance(wanted, other)
             guard distance <= limit else { continue }
-            // Most mistyped words begin correctly, so of equally distant candidates the longest common prefix wins.
+            // Most mistyped words begin correctly, so of equally distant candidates the longest common prefix wins,
+            // and of those the first in order.
             let begin = zip(wanted, other).prefix { $0 == $1 }.count
-            if let best, (distance, -begin) >= (best.distance, -best.begin) { continue }
+            if let best, (distance, -begin, candidate) >= (best.distance, -best.begin, best.name) { continue }
             best = (candidate, distance, begin)
         }
         return best?.name
+    }
+
+    /// Returns the characters of a name as a set of bits, ignoring case; `nil` unless the name is ASCII. Few different
+    /// characters share a bit.
+    private static func characters(_ name: String) -> UInt64? {
+        var set: UInt64 = 0
+        for byte in name.utf8 {
+            guard byte < 0x80 else { return nil }
+            let isUpper = byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z")
+            set |= 1 << UInt64((isUpper ? byte | 0x20 : byte) & 63)
+        }
+        return set
     }
 
     /// Returns the number of typing mistakes that turn one name into the other, ignoring case.

@@ -1,3 +1,4 @@
+import GStreamer
 import Testing
 
 @testable import MediaGraphDescription
@@ -43,6 +44,31 @@ import Testing
         // Of two equally near names, the one with the same beginning is chosen.
         #expect(NearestName.find("pulsrc", among: ["pnmsrc", "pulsesrc"]) == "pulsesrc")
         #expect(NearestName.find("x", among: ["y"]) == nil)
+    }
+
+    @Test("GR-2 the search for the nearest name overlooks no name that is near enough")
+    func nearestOfMany() {
+        var random = SplitMix(seed: 3)
+        let known = ElementFactoryInfo.allNames
+        for _ in 0..<60 {
+            let names = (0..<100).map { _ in known.randomElement(using: &random)! }
+            var word = Array(names[0].unicodeScalars)
+            for _ in 0..<Int.random(in: 0...4, using: &random) {
+                let other = "aZ_9-üß".unicodeScalars.randomElement(using: &random)!
+                let place = Int.random(in: 0..<word.count, using: &random)
+                switch Int.random(in: 0..<4, using: &random) {
+                case 0 where word.count > 1: word.remove(at: place)
+                case 1: word.insert(other, at: place)
+                case 2: word.swapAt(place, word.count - 1 - place)
+                default: word[place] = other
+                }
+            }
+            let name = String(String.UnicodeScalarView(word))
+            let limit = word.count < 2 ? 0 : max(1, (word.count + 1) / 3)
+            let least = names.map { NearestName.mistakes(name, $0) }.min()!
+            let found = NearestName.find(name, among: names).map { NearestName.mistakes(name, $0) }
+            #expect(found == (least <= limit ? least : nil), "\(name)")
+        }
     }
 
     @Test("GR-2 Debian's package lists give the package of an element or of a URI's protocol")
