@@ -40,6 +40,17 @@ public final class Harness {
     /// time.
     public func setTime(_ time: ClockTime) { clock.advance(to: time) }
 
+    /// Waits until a thread of the element waits for a time that the clock hasn't reached, and none for an earlier one:
+    /// what was due has been pushed. Returns false after a minute.
+    package func waitsForClock() -> Bool {
+        let deadline = monotonicNanoseconds() + 60_000_000_000
+        while !clock.isWaitedFor {
+            guard monotonicNanoseconds() < deadline else { return false }
+            g_usleep(100)
+        }
+        return true
+    }
+
     /// Starts an element without a sink pad.
     public func play() { gst_harness_play(raw) }
 

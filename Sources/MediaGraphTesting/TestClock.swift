@@ -42,6 +42,14 @@ public final class TestClock: Sendable {
     /// The current time of the clock.
     public var time: ClockTime { clock.time }
 
+    /// Whether threads wait for times in the future, and none for a time in the past.
+    var isWaitedFor: Bool {
+        var id: GstClockID?
+        guard gst_test_clock_peek_next_pending_id(clock.testClock, &id) != 0, let id else { return false }
+        defer { gst_clock_id_unref(id) }
+        return UInt64(gst_clock_id_get_time(id)) > time.nanoseconds
+    }
+
     /// Moves the clock forward to a time. Releases all threads that wait for that or an earlier time.
     public func advance(to time: ClockTime) {
         gst_test_clock_set_time(clock.testClock, GstClockTime(time.nanoseconds))

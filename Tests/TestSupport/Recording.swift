@@ -64,6 +64,28 @@ public func patternedFrame(_ format: VideoFormat = .i420, width: Int, height: In
     (0..<format.packedLength(width: width, height: height)).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ seed &* 13) }
 }
 
+/// Sends a frame, and again each time that the queue stays full for `block-timeout`, a thousand times at most.
+public func sendRepeatedly(_ sender: VideoSender, _ bytes: [UInt8], _ frame: FrameDescription) async throws {
+    for _ in 1..<1000 {
+        do {
+            return try await sender.send(bytes, frame)
+        } catch let error as MediaGraphError where error.code == .timeOut {}
+    }
+    try await sender.send(bytes, frame)
+}
+
+/// Sends a frame as `sendRepeatedly` does, with the blocking call.
+public func sendRepeatedlyNow(
+    _ sender: VideoSender, _ bytes: [UInt8], _ frame: FrameDescription
+) throws(MediaGraphError) {
+    for _ in 1..<1000 {
+        do throws(MediaGraphError) { return try sender.send(bytes, frame) } catch {
+            guard error.code == .timeOut else { throw error }
+        }
+    }
+    try sender.send(bytes, frame)
+}
+
 /// Sends a frame with the blocking call, which Swift forbids in `async` functions such as tests.
 public func sendNow(
     _ sender: VideoSender, _ bytes: [UInt8], _ frame: FrameDescription

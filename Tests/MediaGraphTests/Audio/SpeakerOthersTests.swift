@@ -30,18 +30,24 @@ import Testing
         let pad = try #require(speaker.staticPad("user_bob"))
         pad.sendFlushStart()
         speaker.releasePad(pad)
-        // The count has to stop growing again, although anna keeps sending.
-        var last = frames()
-        #expect(
-            waitUntil {
-                sleepBriefly()
-                sleepBriefly()
-                let isStill = frames() == last
-                last = frames()
-                return isStill
-            })
-        #expect(last < 10_000, "\(last)")
-        withExtendedLifetime(audio) {}
+        // Anna keeps sending, but only as fast as the blocks are read, and none is left out.
+        let read = Log<(time: ClockTime, end: ClockTime)>()
+        let reader = Task {
+            var count = 0
+            for try await block in audio {
+                count += 1
+                guard block.stream == .mixed, let time = block.frame.runningTime else { continue }
+                read.add((time, ClockTime(nanoseconds: time.nanoseconds + block.frame.duration.nanoseconds)))
+                if read.all.count == 300 { break }
+            }
+            return count
+        }
+        #expect(try await eventually { read.all.count == 300 })
+        let delivered = frames()
+        let count = try await reader.value
+        #expect(delivered <= count + 100, "\(delivered) delivered, \(count) read")
+        let blocks = read.all
+        #expect(zip(blocks, blocks.dropFirst()).allSatisfy { abs($0.end.seconds - $1.time.seconds) < 0.0001 })
         await graph.stop()
     }
 
@@ -56,10 +62,12 @@ import Testing
         let speaker = try #require(pipeline.element(named: "s"))
         let calls = Atomic<Int>(0)
         let hasReturned = Mutex(false)
+        let anna = Mutex<ObservedThread?>(nil)
+        speaker.staticPad("user_anna")?.observeBuffers { _ in anna.withLock { $0 = $0 ?? .current } }
         let handler = Leaver {
             guard calls.add(1, ordering: .relaxed).newValue == 20 else { return }
-            // Gives anna's next block time to arrive and wait for this callback.
-            for _ in 0..<50 { sleepBriefly() }
+            // Anna's next block has arrived and waits for this callback.
+            _ = waitUntil { anna.withLock { $0 }?.isWaiting == true }
             speaker.releasePad(speaker.staticPad("user_anna")!)
             hasReturned.withLock { $0 = true }
         }

@@ -7,11 +7,6 @@ import Testing
 
 /// Tests tasks that stop reading a pipe's frames.
 @Suite(.timeLimit(.minutes(10))) struct FrameReadingTests {
-    /// Like `waitUntil`, but without blocking the reader's thread.
-    private func eventually(_ condition: () -> Bool) async throws {
-        while !condition() { try await Task.sleep(for: .milliseconds(1)) }
-    }
-
     private static func bytes(_ seed: Int) -> [UInt8] { patternedFrame(width: 16, height: 4, seed: seed) }
     private static let frame = FrameDescription(width: 16, height: 4)
 
@@ -26,13 +21,13 @@ import Testing
         let reader = Task { for try await frame in frames { seen.add(try frame.packedBytes()) } }
         try await graph.start()
         try sendNow(source.sender, Self.bytes(0), Self.frame)
-        try await eventually { seen.all.count == 1 }
+        #expect(try await eventually { seen.all.count == 1 })
         reader.cancel()
         // The reader's loop ends without an error, as at the end of the stream.
         try await reader.value
         for seed in 1...3 {
             try sendNow(source.sender, Self.bytes(seed), Self.frame)
-            try await eventually { pipe.statistics.dropped == seed }
+            #expect(try await eventually { pipe.statistics.dropped == seed })
         }
         let locked = #expect(throws: MediaGraphError.self) { try pipe.frames }
         #expect(locked?.code == .lockedWhileRunning)

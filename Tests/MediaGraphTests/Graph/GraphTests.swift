@@ -147,9 +147,11 @@ import Testing
 
     @Test("GR-6 cancelling the task that runs a graph stops it")
     func cancellation() async throws {
-        let graph = try Graph("videosource handler=counter ! rawdatapipe handler=count")
+        let graph = try Graph("videosource handler=counter ! rawdatapipe name=p")
+        let hasBegun = Atomic<Bool>(false)
+        try graph.rawDataPipe("p").receive { _ in hasBegun.store(true, ordering: .relaxed) }
         let task = Task { try await graph.run() }
-        try await Task.sleep(for: .milliseconds(100))
+        #expect(try await eventually { hasBegun.load(ordering: .relaxed) })
         task.cancel()
         let end = try await task.value
         guard case .stopped = end else {
@@ -204,8 +206,13 @@ import Testing
             return
         }
         let before = calls.load(ordering: .relaxed)
-        #expect(before > 0)
-        try await Task.sleep(for: .milliseconds(50))
+        #expect(before > 0 && graph.pipeline.state == .null)
+        // Detaching waits for calls, so one that was still on its way is counted by now.
+        if place == "preprocessor" {
+            try graph.preprocessor("p").detach()
+        } else {
+            try graph.rawDataPipe("pipe").detach()
+        }
         #expect(calls.load(ordering: .relaxed) == before, "a handler was called after the stop")
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -22,8 +23,9 @@ import Testing
         var counts: [String: UInt64] = [:]
     }
 
-    private func run(_ text: String) async throws -> Outcome {
+    private func run(_ text: String, _ prepare: (Graph) throws -> Void = { _ in }) async throws -> Outcome {
         let graph = try Graph(text)
+        try prepare(graph)
         let events = Task { [events = graph.events] in
             var missing: [MissingStream] = []
             for await case .missingStream(let stream) in events { missing.append(stream) }
@@ -204,17 +206,24 @@ import Testing
         // If the graph fails, this reader keeps the writer from being killed by SIGPIPE.
         let reader = open(pipe, O_RDONLY | O_NONBLOCK)
         defer { close(reader) }
+        let hasVideo = Atomic<Bool>(false)
         Thread.detachNewThread {
             guard let writer = FileHandle(forWritingAtPath: pipe) else { return }
             // This part only contains video, which its sink holds until audio arrives.
             try? writer.write(contentsOf: bytes.prefix(bytes.count / 10))
-            Thread.sleep(forTimeInterval: 4)
+            // The graph gets nothing more until it has read and played all of that.
+            _ = waitUntil {
+                var unread: CInt = 0
+                return hasVideo.load(ordering: .relaxed) && ioctl(reader, UInt(FIONREAD), &unread) == 0 && unread == 0
+            }
             try? writer.write(contentsOf: bytes.dropFirst(bytes.count / 10))
             try? writer.close()
         }
         let outcome = try await run(
             "uridecodebin3 uri=file://\(pipe) name=d d. ! videoconvert ! fakesink name=p d. ! audioconvert ! fakesink name=s"
-        )
+        ) { graph in
+            try graph.element("p").staticPad("sink")?.observeBuffers { _ in hasVideo.store(true, ordering: .relaxed) }
+        }
         #expect(isComplete(outcome) && outcome.missing == [], "\(outcome)")
         #expect(outcome.counts["p"] == 120 && (outcome.counts["s"] ?? 0) > 0, "\(outcome)")
     }

@@ -116,6 +116,7 @@ import Testing
         let hasStarted = Log<Bool>()
         func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) {}
         func startSend() {
+            // A slow source: a start that doesn't wait for it would return meanwhile.
             for _ in 0..<300 { sleepBriefly() }
             hasStarted.add(true)
         }

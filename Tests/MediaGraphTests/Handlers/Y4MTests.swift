@@ -153,10 +153,12 @@ import Testing
     @Test("a named pipe without a writer blocks neither a graph's start nor its stop")
     func silentPipe() async throws {
         #expect(mkfifo(folder.file("pipe"), 0o600) == 0)
-        let graph = try Graph("videosource handler=y4m options=\"location=\(folder.file("pipe"))\" ! rawdatapipe")
+        let graph = try Graph(
+            "videosource handler=y4m options=\"location=\(folder.file("pipe"))\" name=s ! rawdatapipe")
         // The sink waits for its first frame, so the start doesn't complete.
         let start = Task { try await graph.start() }
-        try await Task.sleep(for: .milliseconds(300))
+        let source = try graph.element("s")
+        #expect(try await eventually { source.state == .playing })
         // A stop that waited for the pipe's writer would never return.
         await graph.stop()
         _ = await start.result
@@ -177,6 +179,7 @@ import Testing
             guard let handle = FileHandle(forWritingAtPath: path) else { return }
             for start in stride(from: 0, to: bytes.count, by: 37) {
                 try? handle.write(contentsOf: Data(bytes[start..<min(start + 37, bytes.count)]))
+                // A slow writer.
                 usleep(500)
             }
             try? handle.close()

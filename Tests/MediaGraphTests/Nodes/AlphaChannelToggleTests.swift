@@ -94,7 +94,7 @@ import Testing
         let toggling = Task.detached {
             for round in 0..<100 {
                 // Two toggles between the same frames would hide the first one.
-                while numbers.all.count < 3 * round + 2 { try await Task.sleep(for: .microseconds(300)) }
+                guard try await eventually({ numbers.all.count >= 3 * round + 2 }) else { return }
                 try alpha.enable(round % 2 == 0)
                 toggles.wrappingAdd(1, ordering: .relaxed)
             }

@@ -78,6 +78,8 @@ import Testing
                     while !load.isDone.load(ordering: .relaxed), arrivals.all.count == count { await Task.yield() }
                 }
             }
+            // The task ends even if the graph fails.
+            defer { load.isDone.store(true, ordering: .relaxed) }
             try await graph.run()
             load.isDone.store(true, ordering: .relaxed)
             try await group.waitForAll()

@@ -179,7 +179,7 @@ import Testing
         let isInCallback = Atomic<Bool>(false)
         let stuck = Delegate(onFrame: { _ in
             isInCallback.store(true, ordering: .releasing)
-            while isStuck.load(ordering: .acquiring) { sleepBriefly() }
+            _ = waitUntil { !isStuck.load(ordering: .acquiring) }
         })
         let quick = Delegate()
         try subscribe(stuck, to: pipe)
@@ -233,29 +233,26 @@ import Testing
         "RP-9 unsubscribing from another thread waits for a running callback", arguments: ["block", "drop-old"])
     func waitsForCallback(policy: String) throws {
         let (harness, pipe) = try pipe(policy)
-        let isLeaving = Atomic<Bool>(false)
-        let hasLeft = Atomic<Bool>(false)
-        let leftEarly = Atomic<Bool>(false)
         let isInside = Atomic<Bool>(false)
+        let leaver = Mutex<ObservedThread?>(nil)
+        let order = Log<String>()
         let delegate = Delegate(onFrame: { _ in
             isInside.store(true, ordering: .releasing)
-            while !isLeaving.load(ordering: .acquiring) { sleepBriefly() }
-            // Long enough for the other thread to return if it doesn't wait.
-            for _ in 0..<20 { sleepBriefly() }
-            leftEarly.store(hasLeft.load(ordering: .acquiring), ordering: .releasing)
+            // The other thread has either returned from `unsubscribe`, or waits in it.
+            _ = waitUntil { order.all == ["left"] || leaver.withLock { $0 }?.isWaiting == true }
+            order.add("called")
         })
         try subscribe(delegate, to: pipe)
         let thread = NativeThread("leaver") {
-            while !isInside.load(ordering: .acquiring) { sleepBriefly() }
-            isLeaving.store(true, ordering: .releasing)
+            guard waitUntil({ isInside.load(ordering: .acquiring) }) else { return }
+            leaver.withLock { $0 = .current }
             try? NodeVTable.unsubscribe(delegate, from: pipe)
-            hasLeft.store(true, ordering: .releasing)
+            order.add("left")
         }
         harness.setSourceCaps(Self.caps)
         harness.push(Self.bytes)
         thread.join()
-        let (left, early) = (hasLeft.load(ordering: .acquiring), leftEarly.load(ordering: .acquiring))
-        #expect(left && !early)
+        #expect(order.all == ["called", "left"])
         harness.push(Self.bytes)
         #expect(delegate.log.all == ["p on", "p 64x128"])
     }

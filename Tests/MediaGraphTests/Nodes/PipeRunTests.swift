@@ -147,6 +147,8 @@ import Testing
                 BlockingMonitor(true), BlockingMonitor(false), BlockingMonitor(false)
             )
             let seen = Atomic<Int>(0)
+            let streaming = Mutex<ObservedThread?>(nil)
+            let changing = Mutex<ObservedThread?>(nil)
             let frames = Log<Bool>()
             try NodeVTable.attach(
                 Receiver(onFrame: { _ in
@@ -159,6 +161,7 @@ import Testing
                 if seen.wrappingAdd(1, ordering: .relaxed).oldValue == 0, seeks { return }
                 isUnderWay.withLock { $0 = true }
                 _ = mayContinue.wait { $0 ? true : nil }
+                streaming.withLock { $0 = .current }
             }
             let hasEnded = BlockingMonitor(false)
             pipeline.onMessage { if case .endOfStream = $0.kind { hasEnded.withLock { $0 = true } } }
@@ -173,15 +176,14 @@ import Testing
             var thread: NativeThread?
             appSink.withPrerollLock {
                 mayContinue.withLock { $0 = true }
-                // A test can't see who waits for a lock. The delay lets the frame wait for it before the change does,
-                // nearly always.
-                usleep(20_000)
+                // The frame waits for the lock before the change does.
+                #expect(waitUntil { streaming.withLock { $0 }?.isWaiting == true })
                 thread = NativeThread("change") {
+                    changing.withLock { $0 = .current }
                     pipeline.setState(.playing)
                     isDone.store(true, ordering: .releasing)
                 }
-                #expect(waitUntil { appSink.isAboutToPlay })
-                usleep(20_000)
+                #expect(waitUntil { appSink.isAboutToPlay && changing.withLock { $0 }?.isWaiting == true })
             }
             #expect(waitUntil { isDone.load(ordering: .acquiring) })
             isHeld.withLock { $0 = false }
@@ -200,9 +202,11 @@ import Testing
         let pipe = try #require(pipeline.element(named: "p"))
         let channel = FrameChannel<OwnedVideoFrame>()
         try NodeVTable.attach(MGVideoConsumer(channel), to: pipe)
+        let streaming = Mutex<ObservedThread?>(nil)
+        try #require(pipe.staticPad("sink")).observeBuffers { _ in streaming.withLock { $0 = $0 ?? .current } }
         pipeline.setState(.playing)
-        #expect(waitUntil { channel.count >= 2 })
-        usleep(20_000)
+        // Nobody reads the frames, so the streaming thread waits for room.
+        #expect(waitUntil { channel.count >= 2 && streaming.withLock { $0 }?.isWaiting == true })
         let isDone = Atomic<Bool>(false)
         let thread = NativeThread("change") {
             // GStreamer requests this change from a bin whose sink has completed the change to PLAYING by itself.

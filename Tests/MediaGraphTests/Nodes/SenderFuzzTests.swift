@@ -162,6 +162,7 @@ import Testing
                     case 4: _ = element.sendEndOfStream()
                     default: pipeline.setState(.playing)
                     }
+                    // The next change comes at a random moment.
                     Thread.sleep(forTimeInterval: Double(random.next() % 20) / 1000)
                 }
                 pipeline.setState(.null)
@@ -169,7 +170,7 @@ import Testing
                 threads.withLock { $0 += 1 }
             }
             for task in tasks { await task.value }
-            while threads.withLock({ $0 }) < 4 { try await Task.sleep(for: .milliseconds(1)) }
+            #expect(try await eventually { threads.withLock { $0 } == 4 })
             #expect(element.state == .null)
         }
         #expect(counts.accepted.load(ordering: .relaxed) > 0 && counts.refused.load(ordering: .relaxed) > 0)

@@ -60,7 +60,7 @@ import Testing
             })
         for cycle in 1...3 {
             try await graph.start()
-            while log.all.count < cycle * 2 - 1 { try await Task.sleep(for: .milliseconds(1)) }
+            #expect(try await eventually { log.all.count == cycle * 2 - 1 })
             await graph.stop()
             #expect(log.all.count == cycle * 2 && log.all.last == "end")
         }
@@ -72,7 +72,9 @@ import Testing
         let graph = try Graph("videosource name=src stop-timeout=20000000 ! fakesink")
         try graph.videoSource("src").attach(
             TaskSource { _ in
-                while !mayEnd.load(ordering: .acquiring) {
+                // Ignores its cancellation, for a minute at most.
+                let end = ContinuousClock.now + .seconds(60)
+                while !mayEnd.load(ordering: .acquiring), ContinuousClock.now < end {
                     try? await Task.sleep(for: .milliseconds(1)); await Task.yield()
                 }
             })
@@ -85,7 +87,7 @@ import Testing
         graph.pipeline.stopInBackground(.paused)
         // Suspends, because a test that blocks one of two cooperative threads would keep the events' reader from
         // running.
-        for _ in 0..<2000 where warnings.all.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(try await eventually { !warnings.all.isEmpty })
         #expect(warnings.all == ["src: the source's task still runs 0.02 s after it was cancelled (stop-timeout)"])
         await graph.stop()
         await #expect(throws: GraphError.self) { try await graph.start() }
@@ -112,7 +114,7 @@ import Testing
             }
         }
         // Two frames are accepted: the probe holds one, and the queue the other. A busy machine needs time for that.
-        while done.all.count < 2 { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(try await eventually { done.all.count >= 2 })
         let beat = await Task.detached { 42 }.value
         #expect(beat == 42 && done.all.count <= 2)
         hold.release()
@@ -135,7 +137,7 @@ import Testing
         try await graph.start()
         let sender = source.sender
         try await sender.send(Self.bytes, Self.frame(0))
-        while seen.all.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(try await eventually { !seen.all.isEmpty })
         try await sender.send(Self.bytes, Self.frame(1))
         let late = await Task { try await sender.send(Self.bytes, Self.frame(2)) }.result
         #expect(
@@ -199,7 +201,7 @@ import Testing
         for thread in 0..<2 {
             _ = NativeThread("send") {
                 for index in 0..<50 {
-                    while (try? sendNow(sender, Self.bytes, Self.frame(thread * 50 + index))) == nil {}
+                    try? sendRepeatedlyNow(sender, Self.bytes, Self.frame(thread * 50 + index))
                 }
                 threads.withLock { $0 += 1 }
             }
@@ -208,18 +210,13 @@ import Testing
             for task in 2..<4 {
                 group.addTask {
                     for index in 0..<50 {
-                        while true {
-                            do {
-                                try await sender.send(Self.bytes, Self.frame(task * 50 + index))
-                                break
-                            } catch let error as MediaGraphError where error.code == .timeOut {}
-                        }
+                        try await sendRepeatedly(sender, Self.bytes, Self.frame(task * 50 + index))
                     }
                 }
             }
             try await group.waitForAll()
         }
-        while threads.withLock({ $0 }) < 2 { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(try await eventually { threads.withLock { $0 } == 2 })
         await graph.finish()
         #expect(seen.all.sorted() == Array(0..<200))
         for sender in 0..<4 {
@@ -244,7 +241,7 @@ import Testing
         let sender = VideoSender(MGVideoSender(gate))
         try await sender.send(Self.bytes, Self.frame(0))
         let waiting = Task { try await sender.send(Self.bytes, Self.frame(1)) }
-        while gate.monitor.withLock({ $0.waiting.isEmpty }) { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(try await eventually { gate.monitor.withLock { !$0.waiting.isEmpty } })
         await Task.detached { gate.close() }.value
         let error = await #expect(throws: MediaGraphError.self) { try await waiting.value }
         #expect(error?.code == .wrongUsage)
@@ -295,7 +292,7 @@ import Testing
                         outcomes.add("\(index) in")
                     } catch { outcomes.add("\(index) \((error as? MediaGraphError)?.code as Any)") }
                 })
-            while gate.monitor.withLock({ $0.waiting.count }) < index { try await Task.sleep(for: .milliseconds(1)) }
+            #expect(try await eventually { gate.monitor.withLock { $0.waiting.count } >= index })
             if index == 0 { await tasks[0].value }
         }
         let delivered = Task.detached {

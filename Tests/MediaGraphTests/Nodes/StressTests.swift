@@ -180,7 +180,7 @@ import Testing
             let graph = try Graph("videotestsrc is-live=true ! fakesink")
             let first = Task { try await graph.run() }
             // Waits until the start has begun, because an earlier stop would stop nothing.
-            while graph.pipeline.waitForState(timeout: .zero).state == .null { await Task.yield() }
+            #expect(try await eventually { graph.pipeline.waitForState(timeout: .zero).state != .null })
             await graph.stop()
             try await graph.start()
             _ = try await first.value

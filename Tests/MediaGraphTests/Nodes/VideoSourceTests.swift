@@ -274,12 +274,8 @@ import Testing
                 _ = NativeThread("sender") {
                     for (index, size) in sizes.enumerated() {
                         let bytes = patternedFrame(width: size.0, height: size.1, seed: index)
-                        while true {
-                            do throws(MediaGraphError) {
-                                try source.sender.send(bytes, FrameDescription(width: size.0, height: size.1))
-                                break
-                            } catch { guard error.code == .timeOut else { break } }
-                        }
+                        try? sendRepeatedlyNow(
+                            source.sender, bytes, FrameDescription(width: size.0, height: size.1))
                     }
                     source.sender.endOfStream()
                     done.resume()

@@ -49,8 +49,7 @@ import Testing
                 if last == 0 { last = now }
                 try sendNow(sender, block(Int16(now)), at: .milliseconds(UInt64(now * 10)))
             }
-            // Long enough for a buffer to arrive, if there is one.
-            for _ in 0..<5 where mic.harness.bufferCount == 0 { sleepBriefly() }
+            #expect(mic.harness.waitsForClock())
             while mic.harness.bufferCount > 0, let piece = mic.pull() { pieces.append(piece) }
         }
         pump.join()
