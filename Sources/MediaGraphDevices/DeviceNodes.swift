@@ -8,6 +8,11 @@ package enum DeviceNodes {
 }
 
 extension Element {
+    /// Makes the time limits and pauses of this `devicesource` follow a clock that a test advances. Call it in NULL.
+    package func useTimerClock(_ clock: TimerClock) {
+        ElementClass.implementation(of: element, as: DeviceSourceElement.self).timerClock = clock
+    }
+
     /// Whether this is a `devicesource` that produces sound.
     package var isSoundSource: Bool {
         factoryName == NodeName.deviceSource

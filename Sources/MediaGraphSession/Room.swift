@@ -121,18 +121,17 @@ final class Room: Sendable {
 
     // MARK: Joining and leaving
 
-    /// How long `join` waits for the transport, in microseconds. The transport between processes answers within 6 s,
-    /// even if it waits for another process; a server that takes longer than this isn't answering at all.
-    static let joinTimeLimit: Int64 = 10_000_000
+    /// How long `join` waits for the transport. The transport between processes answers within 6 s, even if it
+    /// waits for another process; a server that takes longer than this isn't answering at all.
+    static let joinTimeLimit = Duration.seconds(10)
 
     /// Adds a member and notifies the other members and the new one of each other, as `join(_:completion:)` does, and
     /// waits for that. Calls `begun` before it waits; from then on `leave` ends the wait. Call it without holding a
     /// lock that the room's members take.
     ///
-    /// Throws what `join(_:completion:)` reports, and `timeOut` if the transport doesn't answer within `limit`
-    /// microseconds.
+    /// Throws what `join(_:completion:)` reports, and `timeOut` if the transport doesn't answer within `limit`.
     func join(
-        _ member: any RoomMember, within limit: Int64 = joinTimeLimit, begun: () -> Void = {}
+        _ member: any RoomMember, within limit: Duration = joinTimeLimit, begun: () -> Void = {}
     ) throws(MediaGraphError) {
         let outcome = BlockingMonitor<Result<Void, MediaGraphError>?>(nil)
         join(member, completion: { result in outcome.withLock { $0 = result } })
@@ -143,7 +142,7 @@ final class Room: Sendable {
                 .init(
                     "room \"\(name)\"",
                     actual:
-                        "transport \(transportKind.name) didn't answer within \(limit / 1_000_000) s; try again later"))
+                        "transport \(transportKind.name) didn't answer within \(limit.seconds) s; try again later"))
         }
         try result.get()
     }

@@ -62,7 +62,27 @@ public final class PluggableDevice: Sendable {
     /// How often the device was closed.
     public let closings = Atomic<Int>(0)
 
-    func waitWhile(_ state: State) { _ = current.wait { $0 == state ? nil : true } }
+    /// How many frames or blocks the device has left out because it sends no data.
+    fileprivate let omissions = Atomic<Int>(0)
+
+    /// Waits until the device has left out `count` more frames or blocks. After that, nothing that it sent before is
+    /// still on its way. Returns false after a minute.
+    public func isQuiet(for count: Int = 1) -> Bool {
+        let before = omissions.load(ordering: .acquiring)
+        return waitUntil { omissions.load(ordering: .acquiring) >= before + count }
+    }
+
+    private let hanging = Atomic<Int>(0)
+
+    /// Waits until `count` calls to the device hang. Returns false after a minute.
+    public func hangs(_ count: Int = 1) -> Bool { waitUntil { hanging.load(ordering: .acquiring) >= count } }
+
+    func waitWhile(_ state: State) {
+        guard self.state == state else { return }
+        hanging.add(1, ordering: .acquiringAndReleasing)
+        _ = current.wait { $0 == state ? nil : true }
+        hanging.subtract(1, ordering: .acquiringAndReleasing)
+    }
 
     static func named(_ name: String) -> PluggableDevice? { all.withLock { $0[name] } }
 }
@@ -143,15 +163,18 @@ class PluggableSource: PushSource, ConfigurableElement, @unchecked Sendable {
             setCaps(Caps(Self.caps)!)
             next = element.currentRunningTime ?? .zero
         }
-        while true {
+        // Each frame that the device leaves out takes a turn.
+        while !isInterrupted.load(ordering: .relaxed) {
             let end = next + Self.step
             alarm.wait(for: end, of: element) { isInterrupted.load(ordering: .relaxed) }
-            if isInterrupted.load(ordering: .relaxed) { return .flushing }
+            if isInterrupted.load(ordering: .relaxed) { break }
             let begin = next
             next = end
             switch device?.state {
-            case .silent, .ignoresEndOfStream: continue
-            case .stuckInClose where device?.isSilent == true: continue
+            case .silent, .ignoresEndOfStream,
+                .stuckInClose where device?.isSilent == true:
+                device?.omissions.add(1, ordering: .releasing)
+                continue
             case .there, .stuckInClose, .stuckInPlay, .stuckInPause, .stuckInEndOfStream: break
             default:
                 postError(.read, "Could not read from resource.")
@@ -165,6 +188,7 @@ class PluggableSource: PushSource, ConfigurableElement, @unchecked Sendable {
             buffer = consume filled
             return .ok
         }
+        return .flushing
     }
 }
 

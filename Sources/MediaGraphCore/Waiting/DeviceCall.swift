@@ -32,8 +32,8 @@ package final class DeviceCall<Answer: Sendable>: AbandonableCall, Sendable {
 
     /// Blocks until the call returns, and returns its answer; `nil` after the given time, or if the call was abandoned.
     /// Call it once.
-    package func answer(within time: Duration) -> Answer? {
-        _ = progress.wait(timeout: time) { progress -> Bool? in
+    package func answer(within time: Duration, on clock: TimerClock = .system) -> Answer? {
+        _ = progress.wait(until: clock.time(after: time), on: clock) { progress -> Bool? in
             if case .waiting = progress { return nil }
             return true
         }

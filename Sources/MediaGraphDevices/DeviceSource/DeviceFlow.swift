@@ -1,4 +1,5 @@
 import GStreamer
+import MediaGraphCore
 import MediaGraphElements
 import Synchronization
 
@@ -18,6 +19,7 @@ final class DeviceFlow: FlowWatch, @unchecked Sendable {
 
     private let gate: Atomic<Gate>
     private let waiting = BlockingMonitor(())
+    private let clock: TimerClock
     private let statistics: NodeStatistics
     /// Whether to send "status on" before the first buffer, because downstream was told that the stream is off.
     private let tellsStatus: Bool
@@ -42,11 +44,12 @@ final class DeviceFlow: FlowWatch, @unchecked Sendable {
 
     /// Creates a watch. With `isHeld`, the first buffer waits for `open`. `happened` is called on the streaming thread.
     init(
-        isHeld: Bool, tellsStatus: Bool, _ statistics: NodeStatistics, _ happened: @escaping @Sendable (Event) -> Void
+        isHeld: Bool, tellsStatus: Bool, _ statistics: NodeStatistics, clock: TimerClock,
+        _ happened: @escaping @Sendable (Event) -> Void
     ) {
         gate = Atomic(isHeld ? .held : .open)
         self.tellsStatus = tellsStatus
-        self.statistics = statistics
+        (self.statistics, self.clock) = (statistics, clock)
         self.happened = happened
     }
 
@@ -64,12 +67,12 @@ final class DeviceFlow: FlowWatch, @unchecked Sendable {
 
     /// Nanoseconds since the last buffer, or since the last `touch`.
     var silence: UInt64 {
-        let (now, last) = (monotonicNanoseconds(), lastArrival.load(ordering: .relaxed))
+        let (now, last) = (clock.now, lastArrival.load(ordering: .relaxed))
         return now - min(now, last)
     }
 
     /// Restarts the measurement of silence.
-    func touch() { lastArrival.store(monotonicNanoseconds(), ordering: .relaxed) }
+    func touch() { lastArrival.store(clock.now, ordering: .relaxed) }
 
     /// Restarts the measurements for a stream that resumes; its sound server may have been suspended.
     func resume() {
@@ -118,7 +121,7 @@ final class DeviceFlow: FlowWatch, @unchecked Sendable {
         }
         touch()
         if isFirst.load(ordering: .relaxed) {
-            firstArrival.store(monotonicNanoseconds(), ordering: .relaxed)
+            firstArrival.store(clock.now, ordering: .relaxed)
             isFirst.store(false, ordering: .releasing)
             if tellsStatus { pad.pushSticky(StreamStatus.event(on: true)) }
             happened(.began(pad.caps, at: timestamp, latency: pad.latency))

@@ -12,7 +12,7 @@ extension DeviceSourceElement {
             return max(.nanoseconds(settings.current.stallTimeout), DeviceSettings.minimumTimeout)
         }
         guard let openingEnd else { return DeviceSettings.startTimeout }
-        let left = openingEnd - min(openingEnd, monotonicNanoseconds())
+        let left = openingEnd - min(openingEnd, timerClock.now)
         // Rounded up to tenths of a second, because the error states it.
         return max(.milliseconds((left + 99_999_999) / 100_000_000 * 100), DeviceSettings.minimumCallTimeout)
     }
@@ -66,7 +66,7 @@ extension DeviceSourceElement {
             // `abandon` may have been called before it could see this call.
             if isOpening, deviceState.isUnwanted { call.abandon() }
         }
-        let answer = call.answer(within: time)
+        let answer = call.answer(within: time, on: timerClock)
         deviceState.withLock { deviceState in
             deviceState.call = nil
             if answer == nil { (deviceState.isLeft, deviceState.unanswered) = (true, deviceState.unanswered + 1) }
@@ -109,12 +109,11 @@ extension DeviceSourceElement {
     /// Waits while downstream is taking a buffer. A muxer may hold the buffer until another device's stream has ended.
     /// If the next buffer is already being pushed, downstream isn't blocked: it is a sink that waits for each buffer's
     /// time.
-    private func waitForDownstream(of flow: DeviceFlow) {
-        let began = monotonicNanoseconds()
-        let limit = (DeviceSettings.closeTimeout * 2).nanoseconds
+    private func waitForDownstream() {
+        let deadline = timerClock.time(after: DeviceSettings.closeTimeout * 2)
+        let frames = statistics.frames.load(ordering: .relaxed)
         while pad?.peer?.isReceiving == true, !deviceState.withLock(wakes: false, { $0.isUnwanted || $0.isStopping }) {
-            let waited = monotonicNanoseconds() - began
-            guard waited < limit, flow.silence >= waited else { return }
+            guard timerClock.now < deadline, statistics.frames.load(ordering: .relaxed) == frames else { return }
             sleepBriefly()
         }
     }
@@ -125,9 +124,9 @@ extension DeviceSourceElement {
         switch giver {
         case .standIn(let element): element.sendEndOfStream()
         case .device(let chain):
-            waitForDownstream(of: chain.flow)
+            waitForDownstream()
             demand(of: chain, within: DeviceSettings.closeTimeout) { chain.element.sendEndOfStream() }
-            deviceState.withLock { $0.allowEnding() }
+            deviceState.withLock { $0.allowEnding(from: timerClock.now) }
         }
     }
 }

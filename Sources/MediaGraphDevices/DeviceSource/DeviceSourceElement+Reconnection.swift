@@ -42,7 +42,7 @@ extension DeviceSourceElement {
         let isOff = isHeld && settings.reconnect == .gap
         // A weak reference, because the element holds the flow and the chain.
         let node = Node(instance)
-        let flow = DeviceFlow(isHeld: isHeld, tellsStatus: isOff, statistics) { event in
+        let flow = DeviceFlow(isHeld: isHeld, tellsStatus: isOff, statistics, clock: timerClock) { event in
             node.tell { $0.flowed(event) }
         }
         let callTimeout = callTimeout
@@ -144,18 +144,19 @@ extension DeviceSourceElement {
 
     /// Waits for the next task.
     private func nextJob(_ stallTimeout: UInt64) -> DeviceState.Job {
-        let wait = deviceState.withLock(wakes: false) {
-            $0.next(at: monotonicNanoseconds(), stallTimeout: stallTimeout).wait
+        let clock = timerClock
+        let deadline = deviceState.withLock(wakes: false) {
+            $0.next(at: clock.now, stallTimeout: stallTimeout).deadline
         }
         var isFirst = true
-        let job = deviceState.wait(timeout: wait) { deviceState -> DeviceState.Job? in
-            let next = deviceState.next(at: monotonicNanoseconds(), stallTimeout: stallTimeout)
+        let job = deviceState.wait(until: deadline, on: clock) { deviceState -> DeviceState.Job? in
+            let next = deviceState.next(at: clock.now, stallTimeout: stallTimeout)
             switch next.job {
             case .stop: break
             case .some: deviceState.isMoving = true
             case nil:
-                // Another thread has changed the state, or a time limit now applies.
-                let isNews = !isFirst || (wait == nil && next.wait != nil)
+                // Another thread has changed the state, or an earlier deadline now applies.
+                let isNews = !isFirst || next.deadline ?? .max < deadline ?? .max
                 isFirst = false
                 return isNews ? .look : nil
             }
@@ -187,7 +188,7 @@ extension DeviceSourceElement {
         let lostAt = chain?.flow.end
         let time = lostAt ?? ClockTime(nanoseconds: now - min(now, silence))
         deviceState.withLock { deviceState in
-            deviceState.nextTry = monotonicNanoseconds() + deviceState.pause
+            deviceState.nextTry = timerClock.now + deviceState.pause
         }
         standIn(from: lostAt, at: time, loss)
     }
@@ -258,8 +259,8 @@ extension DeviceSourceElement {
             let output = try chain.choose(of: formats, for: caps ?? pad?.peerCaps(), isFixed: caps != nil, in: self)
             deviceState.withLock { $0.output = output }
             try ask(chain) { () throws(MediaGraphError) in try chain.start() }
-            let callTimeout = max(settings.current.stallTimeout, DeviceSettings.minimumTimeout.nanoseconds)
-            deviceState.withLock { $0.trialEnd = monotonicNanoseconds() + callTimeout }
+            let trialTimeout = max(.nanoseconds(settings.current.stallTimeout), DeviceSettings.minimumTimeout)
+            deviceState.withLock { $0.trialEnd = timerClock.time(after: trialTimeout) }
         } catch { giveUp(error) }
     }
 
@@ -273,7 +274,7 @@ extension DeviceSourceElement {
         dropChain()
         if let loss, isNews { postWarning(Self.problem(of: loss), "\(loss); retrying") }
         if let loss = deviceState.withLock({ $0.serverLoss }) { failOnce(loss) }
-        deviceState.withLock { $0.nextTry = monotonicNanoseconds() + $0.pause }
+        deviceState.withLock { $0.nextTry = timerClock.now + $0.pause }
     }
 
     /// Replaces the stand-in by the device.
@@ -293,7 +294,9 @@ extension DeviceSourceElement {
     private func checkEnding() {
         guard let chain = deviceState.withLock({ $0.isOver ? nil : $0.chain }) else { return }
         let isSilent = chain.flow.silence >= DeviceSettings.endOfStreamTimeout.nanoseconds
-        guard isSilent, pad?.peer?.isReceiving != true else { return deviceState.withLock { $0.allowEnding() } }
+        guard isSilent, pad?.peer?.isReceiving != true else {
+            return deviceState.withLock { $0.allowEnding(from: timerClock.now) }
+        }
         let actual =
             chain.flow.hasBegun
             ? "didn't end its stream; it may be hanging" : "didn't end its stream, and has sent no data"

@@ -21,7 +21,7 @@ extension DeviceSourceElement {
             return finishOpening()
         }
         deviceState.withLock { deviceState in
-            deviceState.openingEnd = monotonicNanoseconds() + DeviceSettings.startTimeout.nanoseconds
+            deviceState.openingEnd = timerClock.time(after: DeviceSettings.startTimeout)
             // The thread ends before the element leaves READY.
             deviceState.opening = NativeThread("devicesource") { [element] in
                 withExtendedLifetime(element) { self.openFirst() }
@@ -93,7 +93,7 @@ extension DeviceSourceElement {
             }
         }
         if deviceState.withLock({ $0.chain }) == nil {
-            deviceState.withLock { if $0.unanswered > 0 { $0.nextTry = monotonicNanoseconds() + $0.pause } }
+            deviceState.withLock { if $0.unanswered > 0 { $0.nextTry = timerClock.now + $0.pause } }
             showStandInIfAway()
             followStates()
         }
@@ -114,7 +114,7 @@ extension DeviceSourceElement {
             if state == .playing {
                 deviceState.chain?.flow.resume()
                 deviceState.isUnwanted = deviceState.ending != .none
-                deviceState.allowEnding()
+                deviceState.allowEnding(from: timerClock.now)
             }
             guard !deviceState.isMoving else { return false }
             deviceState.isMoving = true
@@ -142,12 +142,17 @@ extension DeviceSourceElement {
     /// Waits until no thread owns the device's elements, and abandons a device that doesn't answer. Call it before the
     /// bin changes its children's states: the bin would block on such a device.
     func waitForOwner() {
-        let isDone = deviceState.wait(timeout: Self.grace) { $0.isMoving ? nil : true }
-        if isDone == nil {
+        if !waitForOwner(within: Self.grace) {
             deviceState.withLock { $0.abandon() }
-            _ = deviceState.wait(timeout: Self.grace) { $0.isMoving ? nil : true }
+            _ = waitForOwner(within: Self.grace)
         }
         if deviceState.withLock({ $0.isLeft && !$0.isMoving }) { dropChain() }
+    }
+
+    /// Waits until no thread owns the device's elements. Returns false if one still does after this time.
+    private func waitForOwner(within time: Duration) -> Bool {
+        let clock = timerClock
+        return deviceState.wait(until: clock.time(after: time), on: clock) { $0.isMoving ? nil : true } ?? false
     }
 
     /// Changes the state of the device's elements until they have the node's current state, and tells the producer to

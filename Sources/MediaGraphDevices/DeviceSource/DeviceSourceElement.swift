@@ -23,6 +23,13 @@ final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sen
     /// The state of the node and its device; see `DeviceSourceElement+Reconnection`.
     let deviceState = BlockingMonitor(DeviceState())
     private let ghost = Mutex<GhostPad?>(nil)
+    private let timers = Mutex(TimerClock.system)
+
+    /// The clock of the node's time limits and pauses. Set it in NULL.
+    var timerClock: TimerClock {
+        get { timers.withLock { $0 } }
+        set { timers.withLock { $0 = newValue } }
+    }
 
     static let log = DebugCategory("devicesource", "MediaGraph device source")
 

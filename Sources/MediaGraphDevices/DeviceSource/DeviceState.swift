@@ -24,7 +24,7 @@ struct DeviceState: Sendable {
     var unanswered = 0
     /// The thread that opens the device, while the graph's other elements open theirs.
     var opening: NativeThread?
-    /// The time limit for opening the device, in monotonic nanoseconds; `nil` when it is open.
+    /// The time limit for opening the device, in nanoseconds of the timers' clock; `nil` when it is open.
     var openingEnd: UInt64?
     /// Why the device couldn't be opened, if the node doesn't wait for the device.
     var refusal: MediaGraphError?
@@ -46,7 +46,7 @@ struct DeviceState: Sendable {
     var isStopping = false
     /// Whether the stream should end, because the graph was asked to end or has failed.
     var ending = Ending.none
-    /// When the device must have ended its stream after it was told to, in monotonic nanoseconds.
+    /// When the device must have ended its stream after it was told to, in nanoseconds of the timers' clock.
     var endingDeadline: UInt64 = 0
     /// The keeper's thread.
     var thread: NativeThread?
@@ -73,9 +73,9 @@ struct DeviceState: Sendable {
     private var lastRefusal: MediaGraphError.Code?
     /// The refusals that were reported since the device was last absent.
     private var toldRefusals: Set<MediaGraphError.Code> = []
-    /// When to try again, in monotonic nanoseconds.
+    /// When to try again, in nanoseconds of the timers' clock.
     var nextTry: UInt64 = 0
-    /// When to give up an attempt whose device could be opened but sends no data, in monotonic nanoseconds.
+    /// When to give up an attempt whose device could be opened but sends no data, in nanoseconds of the timers' clock.
     var trialEnd: UInt64 = 0
 
     enum Ending: Sendable {
@@ -109,8 +109,8 @@ struct DeviceState: Sendable {
     }
 
     /// Starts the time limit for a producer that was told to end the stream.
-    mutating func allowEnding() {
-        endingDeadline = monotonicNanoseconds() + DeviceSettings.endOfStreamTimeout.nanoseconds
+    mutating func allowEnding(from now: UInt64) {
+        endingDeadline = now + DeviceSettings.endOfStreamTimeout.nanoseconds
     }
 
     /// Abandons the call that is under way, and further calls that open the device.
@@ -172,31 +172,30 @@ struct DeviceState: Sendable {
         case look
     }
 
-    /// Returns the task that is due, or how long to wait for one; `nil` for no limit. `now` is in monotonic
-    /// nanoseconds, `stallTimeout` in nanoseconds.
-    func next(at now: UInt64, stallTimeout: UInt64) -> (job: Job?, wait: Duration?) {
+    /// Returns the task that is due, or the time until which to wait for one; `nil` for no limit. All times are in
+    /// nanoseconds.
+    func next(at now: UInt64, stallTimeout: UInt64) -> (job: Job?, deadline: UInt64?) {
         if isStopping { return (.stop, nil) }
         guard !isMoving, !isOver else { return (nil, nil) }
         if endingGiver != nil { return (.end, nil) }
         guard node == .playing else { return (nil, nil) }
-        func wait(until time: UInt64) -> (Job?, Duration?) { (nil, .nanoseconds(time - now) + .microseconds(1)) }
         guard let chain else {
             guard !isLostForGood, unanswered < Self.unansweredLimit, ending == .none else { return (nil, nil) }
-            return now >= nextTry ? (.attempt, nil) : wait(until: nextTry)
+            return now >= nextTry ? (.attempt, nil) : (nil, nextTry)
         }
         if isTrying {
             guard ending == .none else { return (nil, nil) }
             if let loss { return (.giveUp(loss), nil) }
             if hasArrived { return (.comeBack, nil) }
-            return now >= trialEnd ? (.giveUp(nil), nil) : wait(until: trialEnd)
+            return now >= trialEnd ? (.giveUp(nil), nil) : (nil, trialEnd)
         }
         if let loss { return (.leave(loss), nil) }
         // A device that was told to end its stream has less time than the stall timeout.
-        if ending == .told { return now >= endingDeadline ? (.checkEnding, nil) : wait(until: endingDeadline) }
+        if ending == .told { return now >= endingDeadline ? (.checkEnding, nil) : (nil, endingDeadline) }
         guard stallTimeout > 0 else { return (nil, nil) }
         let limit = max(stallTimeout, chain.minimumTimeout(stallTimeout).nanoseconds)
         let silence = chain.flow.silence
         // The limit may become shorter without notice, so wait at most for the stall timeout.
-        return silence >= limit ? (.checkStall, nil) : wait(until: now + min(limit - silence, stallTimeout))
+        return silence >= limit ? (.checkStall, nil) : (nil, now + min(limit - silence, stallTimeout))
     }
 }

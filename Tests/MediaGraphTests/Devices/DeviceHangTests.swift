@@ -14,7 +14,9 @@ import Testing
     @Test("DV-2 a device that hangs while it is opened blocks nobody, and is closed once it answers")
     func hangs() async throws {
         let ended = try DeviceRun("", .stuck)
-        let error = try await #require(throws: GraphError.self) { try await ended.graph.start() }
+        let failing = Task { [graph = ended.graph] in try await graph.start() }
+        #expect(try await ended.hangs(for: .seconds(5)))
+        let error = try await #require(throws: GraphError.self) { try await failing.value }
         guard case .failed(let failure) = error else { throw error }
         #expect(failure.cause?.code == .deviceGone && "\(error)".contains("within 5000 ms"), "\(error)")
         await ended.graph.stop()
@@ -24,7 +26,9 @@ import Testing
         // A graph that waits for its device isn't blocked by a device that hangs when it reappears, and uses it once it
         // answers.
         let run = try DeviceRun("reconnect=slate", .stuck, name: "hangs-then-is-there")
-        try await run.graph.start()
+        let starting = Task { [graph = run.graph] in try await graph.start() }
+        #expect(try await run.hangs(for: .seconds(2)))
+        try await starting.value
         #expect(waitUntil { run.slates >= 3 })
         run.device.state = .there
         #expect(waitUntil { run.back.count == 1 })
@@ -42,9 +46,12 @@ import Testing
             run.device.state = .stuckInClose
         } else {
             run.device.state = .stuck
-            #expect(waitUntil { run.device.openings.load(ordering: .relaxed) == 2 })
+            #expect(try await run.clock.pass(DeviceRun.pause))
+            #expect(run.device.hangs() && run.device.openings.load(ordering: .relaxed) == 2)
         }
-        await run.graph.stop()
+        let stopping = Task { [graph = run.graph] in await graph.stop() }
+        #expect(try await run.hangs(for: .milliseconds(closing ? 1500 : 500)))
+        await stopping.value
         #expect(run.device.closings.load(ordering: .relaxed) < run.device.openings.load(ordering: .relaxed))
         run.device.state = .missing
         let openings = run.device.openings.load(ordering: .relaxed)
@@ -57,8 +64,11 @@ import Testing
         let second = PluggableDevice("opens together 2", .stuck)
         let graph = try Graph(
             [first, second].map {
-                "devicesource reconnect=slate source=\"testcamera device=\\\"\($0.name)\\\"\" ! fakesink sync=false"
+                "devicesource name=d\($0.name.last!) reconnect=slate "
+                    + "source=\"testcamera device=\\\"\($0.name)\\\"\" ! fakesink sync=false"
             }.joined(separator: "  "))
+        // Their clock stands still, so neither is abandoned, however busy the machine is.
+        try graph.useClock(VirtualClock(), ofDevices: "d1", "d2")
         let events = Log<GraphEvent>()
         graph.listen(Graph.Listener { events.add($0) })
         let starting = Task { try await graph.start() }
@@ -83,18 +93,18 @@ import Testing
             return position.pause / second
         }
         #expect(pauses == [4, 8, 16, 32, 32, 32, 32, 32, 32, 32])
-        func next(_ unanswered: Int) -> (job: DeviceState.Job?, wait: Duration?) {
+        func next(_ unanswered: Int) -> (job: DeviceState.Job?, deadline: UInt64?) {
             position.unanswered = unanswered
             return position.next(at: 5 * second, stallTimeout: 5 * second)
         }
         position.nextTry = 7 * second
-        #expect(next(9).job == nil && next(9).wait == .microseconds(2_000_001))
+        #expect(next(9).job == nil && next(9).deadline == 7 * second)
         position.nextTry = 5 * second
         guard case .attempt = next(9).job else {
             Issue.record("no attempt")
             return
         }
-        #expect(next(10).job == nil && next(10).wait == nil)
+        #expect(next(10).job == nil && next(10).deadline == nil)
     }
 
     @Test("DV-2 an abandoned device isn't opened any more, but is still closed")
@@ -123,8 +133,7 @@ import Testing
         }
         try await run.graph.start()
         #expect(waitUntil { frames.all.count >= 10 })
-        run.device.state = .there
-        #expect(run.deviceGives())
+        #expect(try await run.deviceReturns())
         guard case .endOfStream = await run.graph.finish() else {
             Issue.record("the graph didn't end with an end of stream")
             return
@@ -139,8 +148,13 @@ import Testing
         // Closing the first device hangs; the device that is opened meanwhile works.
         run.device.state = .stuckInClose
         run.device.isSilent = true
+        #expect(run.device.isQuiet())
+        #expect(try await run.clock.pass(.milliseconds(200)))
+        // The time limits of the call that hangs, and of the pause after it.
+        #expect(try await run.hangs(for: .milliseconds(500)))
         #expect(waitUntil { run.lost.count == 1 })
         run.device.isSilent = false
+        #expect(try await run.clock.pass(.seconds(4)))
         #expect(waitUntil { run.back.count == 1 })
         #expect(run.device.closings.load(ordering: .relaxed) == 0)
         run.device.state = .there
@@ -164,11 +178,18 @@ import Testing
         "DV-2 the stream ends even if the device hangs at its end, ignores the request, or fails",
         arguments: [PluggableDevice.State.stuckInEndOfStream, .ignoresEndOfStream, .missing])
     func endsWhileItHangs(state: PluggableDevice.State) async throws {
+        // The time limits of the call that asks the device, and of its answer. A device that fails needs none.
+        let limits: [PluggableDevice.State: Duration] = [
+            .stuckInEndOfStream: .milliseconds(1500), .ignoresEndOfStream: .seconds(1),
+        ]
         let run = try DeviceRun("reconnect=slate", name: "ends \(state)")
         try await run.graph.start()
         #expect(run.deviceGives())
         run.device.state = state
+        if state == .ignoresEndOfStream { #expect(run.device.isQuiet()) }
         run.graph.requestEndOfStream()
+        if state == .stuckInEndOfStream { #expect(run.device.hangs()) }
+        if let limit = limits[state] { #expect(try await run.clock.pass(limit)) }
         guard case .endOfStream = try await run.graph.waitUntilEnd() else {
             Issue.record("the graph ended differently")
             return
@@ -180,8 +201,12 @@ import Testing
         let ended = try DeviceRun("", name: "ends \(state) never")
         try await ended.graph.start()
         #expect(ended.deviceGives())
-        ended.device.state = state == .ignoresEndOfStream ? .ignoresEndOfStream : .stuckInEndOfStream
+        let other = state == .ignoresEndOfStream ? state : .stuckInEndOfStream
+        ended.device.state = other
+        if other == .ignoresEndOfStream { #expect(ended.device.isQuiet()) }
         ended.graph.requestEndOfStream()
+        if other == .stuckInEndOfStream { #expect(ended.device.hangs()) }
+        #expect(try await ended.clock.pass(try #require(limits[other])))
         let error = try await #require(throws: GraphError.self) { _ = try await ended.graph.waitUntilEnd() }
         let expected = state == .ignoresEndOfStream ? "didn't end its stream" : "didn't answer within 1500 ms"
         #expect("\(error)".contains(expected), "\(error)")
@@ -200,6 +225,7 @@ import Testing
         node.sendEndOfStream()
         let position = ElementClass.implementation(of: node.element, as: DeviceSourceElement.self).deviceState
         #expect(!position.withLock { $0.isLeft })
+        #expect(try await run.hangs(for: .milliseconds(1500)))
         #expect(waitUntil { position.withLock { $0.standIn != nil } })
         await run.graph.stop()
         run.device.state = .missing
@@ -211,7 +237,11 @@ import Testing
         try await run.graph.start()
         #expect(run.deviceGives())
         run.device.state = .stuckInPause
-        run.graph.pipeline.setState(.paused)
+        let pausing = Task { [graph = run.graph] in
+            await runBlocking { _ = graph.pipeline.setState(.paused) }
+        }
+        #expect(try await run.hangs(for: .milliseconds(1500)))
+        await pausing.value
         // The device can't be opened again either.
         run.device.state = .missing
         run.graph.pipeline.setState(.playing)
@@ -222,7 +252,9 @@ import Testing
     @Test("DV-2 a device that hangs when it starts playing is abandoned")
     func playsWhileItHangs() async throws {
         let run = try DeviceRun("reconnect=slate", .stuckInPlay)
-        try await run.graph.start()
+        let starting = Task { [graph = run.graph] in try await graph.start() }
+        #expect(try await run.hangs(for: .seconds(2)))
+        try await starting.value
         #expect(waitUntil { run.slates >= 3 })
         run.device.state = .there
         #expect(waitUntil { run.back.count == 1 })

@@ -2,8 +2,10 @@ import GStreamer
 import TestSupport
 
 @testable import MediaGraph
+@testable import MediaGraphDevices
 
-/// A graph with a `devicesource`, and the buffers and events that come from it.
+/// A graph with a `devicesource`, and the buffers and events that come from it. The stream runs in real time; the node's
+/// time limits and pauses follow `clock`.
 struct DeviceRun {
     struct Seen: Sendable {
         var time: ClockTime
@@ -15,6 +17,7 @@ struct DeviceRun {
 
     let device: PluggableDevice
     let graph: Graph
+    let clock = VirtualClock()
     let seen = Log<Seen>()
     let events = Log<GraphEvent>()
 
@@ -25,6 +28,7 @@ struct DeviceRun {
         device = PluggableDevice(name, state)
         graph = try Graph(
             "devicesource name=d \(properties) source=\"testcamera device=\\\"\(name)\\\" \(behind)\" ! \(then)")
+        try graph.useClock(clock, ofDevices: "d")
         graph.listen(Graph.Listener { [events] in events.add($0) })
         try graph.element("d").staticPad("src")?.observeBuffers { [seen] buffer in
             seen.add(
@@ -44,6 +48,31 @@ struct DeviceRun {
     func deviceGives(_ count: Int = 3) -> Bool {
         let before = frames
         return waitUntil { frames >= before + count }
+    }
+
+    /// How long the node waits before it looks for its device again.
+    static let pause = Duration.seconds(1)
+
+    /// Plugs the device in before the node looks for it again, and waits until its data flows.
+    func deviceReturns(_ count: Int = 3) async throws -> Bool {
+        guard try await eventually({ clock.deadlines.contains(Self.pause) }) else { return false }
+        device.state = .there
+        clock.advance(by: Self.pause)
+        return deviceGives(count)
+    }
+
+    /// Waits until calls to the device hang, and lets the time limit of the last one pass.
+    func hangs(for limit: Duration, calls: Int = 1) async throws -> Bool {
+        // On a thread of its own: a start or a stop in a task may need this one.
+        guard await runBlocking({ [device] in device.hangs(calls) }) else { return false }
+        return try await clock.pass(limit)
+    }
+
+    /// The state of the node and its device.
+    var state: BlockingMonitor<DeviceState> {
+        get throws {
+            ElementClass.implementation(of: try graph.element("d").element, as: DeviceSourceElement.self).deviceState
+        }
     }
 
     var warnings: [String] {

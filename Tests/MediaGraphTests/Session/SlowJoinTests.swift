@@ -112,7 +112,7 @@ import Testing
     func unanswered() throws {
         let scene = try Scene(#function)
         do throws(MediaGraphError) {
-            try scene.room.join(scene.alice, within: 0)
+            try scene.room.join(scene.alice, within: .zero)
             Issue.record("alice joined")
         } catch { #expect(error.code == .timeOut && "\(error)".contains("didn't answer"), "\(error)") }
         #expect(scene.calls == ["start", "join alice", "leave alice", "stop"])
