@@ -1,6 +1,8 @@
 import Foundation
 import TestSupport
 
+@testable import MediaGraphCLI
+
 /// The built `mediagraph`, run as a user runs it.
 enum Program {
     static let path = ChildProcess.buildFolder.appendingPathComponent("mediagraph").path
@@ -60,6 +62,15 @@ final class LiveProgram {
     var errors: String { (try? folder.text("err")) ?? "" }
 
     func send(_ signal: CInt) { kill(process.processIdentifier, signal) }
+
+    /// Sends another signal once the program has reported that it is finishing, and so long after the first one that
+    /// the two don't count as one request. Returns false if it doesn't report that.
+    func sendAgain(_ signal: CInt) -> Bool {
+        guard waits(until: { $0.output.contains("\"finishing\"") }) else { return false }
+        Thread.sleep(forTimeInterval: SignalCount.sameRequest + 0.1)
+        send(signal)
+        return true
+    }
 
     /// Waits until the condition is true; returns false if the program has ended before, or after 60 s.
     func waits(until condition: (LiveProgram) -> Bool) -> Bool {
