@@ -139,6 +139,7 @@ package final class NativeThread: @unchecked Sendable {
 }
 
 /// Returns the time of the system's monotonic clock in nanoseconds. Cheap enough to be called for each frame.
+@usableFromInline
 package func monotonicNanoseconds() -> UInt64 {
     // gst_util_get_timestamp returns the same, at twice the cost.
     var time = timespec()

@@ -99,7 +99,8 @@ func sessions() async throws {
         try alice.preview.subscribe(own, resolution: .p90)
         try await alice.preview.start()
         for session in [bob, alice] { try await session.join() }
-        while alice.remoteUsers.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        let hasMet = try await eventually { !alice.remoteUsers.isEmpty }
+        precondition(hasMet)
         let pipe = try alice.user("bob").videoPipe
         try pipe.subscribe(seen, resolution: .p90)
         try alice.videoHelper.enableAlphaChannel(true)
@@ -112,5 +113,4 @@ func sessions() async throws {
         for session in [alice, bob] { await session.leave() }
         withExtendedLifetime((own, seen)) {}
     }
-    try await settle()
 }

@@ -7,8 +7,13 @@ import TestSupport
 // Runs one scenario and then gst_deinit(), so that GStreamer's leaks tracer reports the objects that are still alive.
 // The tests run this program as a child with GST_TRACERS=leaks and read its standard error.
 
-/// Waits until graphs have released objects on their own queues.
-func settle() async throws { try await Task.sleep(for: .seconds(1)) }
+/// Waits until the graphs that were released have stopped, which they do in the background.
+func settle() async {
+    await withCheckedContinuation { done in Graph.releases.notify(queue: .global()) { done.resume() } }
+}
+
+/// Gives sessions time to release what they hold in other places too.
+func settleSessions() async throws { try await Task.sleep(for: .seconds(1)) }
 
 let scenario = CommandLine.arguments.dropFirst().first ?? ""
 if scenario == "session-first" {
@@ -236,9 +241,12 @@ func unplugDevices() async throws {
         let device = PluggableDevice("probe")
         let graph = try Graph(
             """
-            devicesource reconnect=\(policy) source="testcamera device=probe" ! video/x-raw,format=BGRA ! rawdatapipe name=p
-            devicesource reconnect=\(policy) source="testmicrophone device=probe" ! virtualspeaker handler=count
+            devicesource name=camera reconnect=\(policy) source="testcamera device=probe" ! video/x-raw,format=BGRA !
+            rawdatapipe name=p
+            devicesource name=mic reconnect=\(policy) source="testmicrophone device=probe" ! virtualspeaker handler=count
             """)
+        let clocks = ["camera": VirtualClock(), "mic": VirtualClock()]
+        for (name, clock) in clocks { try graph.useClock(clock, ofDevices: name) }
         let back = Mutex(0)
         let watching = Task {
             for await event in graph.events {
@@ -251,15 +259,23 @@ func unplugDevices() async throws {
             device.state = .missing
             try await Task.sleep(for: .milliseconds(200))
             device.state = .there
-            for _ in 0..<600 where back.withLock({ $0 }) < 2 * round { try await Task.sleep(for: .milliseconds(50)) }
-            precondition(back.withLock { $0 } == 2 * round)
+            // Both wait for a second before they look for the device again.
+            for clock in clocks.values {
+                let hasPassed = try await clock.pass(.seconds(1))
+                precondition(hasPassed)
+            }
+            let isBack = try await eventually { back.withLock { $0 } == 2 * round }
+            precondition(isBack)
         }
         device.state = .missing
-        try await Task.sleep(for: .milliseconds(300))
+        for clock in clocks.values {
+            let isAway = try await eventually { clock.deadlines.contains(.seconds(1)) }
+            precondition(isAway)
+        }
         await graph.stop()
         await watching.value
     }
-    try await settle()
+    await settle()
 }
 
 switch scenario {
@@ -302,7 +318,10 @@ case "live-graph":
         let graph = try Graph("videosource handler=counter ! rawdatapipe name=p backpressure=drop-new max-frames=1")
         try graph.rawDataPipe("p").receive { _ in Thread.sleep(forTimeInterval: 0.05) }
         try await graph.start()
-        try await Task.sleep(for: .milliseconds(300))
+        // The handler is slow, so its pipe drops frames.
+        let pipe = try graph.rawDataPipe("p")
+        let drops = try await eventually { pipe.statistics.dropped > 3 }
+        precondition(drops)
         await graph.stop()
     }
 case "microphone":
@@ -310,8 +329,10 @@ case "microphone":
 case "share":
     try await shares()
     try await scaled()
+    try await settleSessions()
 case "session":
     try await sessions()
+    try await settleSessions()
 case "device":
     try await unplugDevices()
 case "frames":
@@ -342,7 +363,7 @@ case "errors":
     ] {
         do { try await run(text) } catch {}
     }
-case "session-first": try await settle()
+case "session-first": try await settleSessions()
 case "deliberate-leak":
     leak()
 default:
@@ -355,5 +376,5 @@ func leak() {
     _ = Unmanaged.passRetained(Element(factory: "fakesink", name: "leaked")!)
 }
 
-try await settle()
+await settle()
 GStreamerRuntime.deinitialize()
