@@ -142,9 +142,10 @@ import Testing
             #expect(error?.code == .processingFailed)
             #expect(failing.calls.all == ["shareSendStarted"])
         }
-        #expect(released == nil)
         #expect(errors.all == ["share_video: the source: NoScreen()"])
         try await share.node.startSharing(share.source)
+        // The control queue has released the first call before it makes this one.
+        #expect(released == nil)
         #expect(share.source.calls.all == ["shareSendStarted"])
         try await share.node.stopSharing()
         pipeline.setState(.null)
