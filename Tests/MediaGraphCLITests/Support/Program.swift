@@ -67,7 +67,7 @@ final class LiveProgram {
     /// the two don't count as one request. Returns false if it doesn't report that.
     func sendAgain(_ signal: CInt) -> Bool {
         guard waits(until: { $0.output.contains("\"finishing\"") }) else { return false }
-        Thread.sleep(forTimeInterval: SignalCount.sameRequest + 0.1)
+        Thread.sleep(forTimeInterval: SignalCount.sameRequest / .seconds(1) + 0.1)
         send(signal)
         return true
     }

@@ -241,7 +241,7 @@ import Testing
         }
         let folder = try TemporaryFolder()
         let base = folder.file("rooms")
-        let directory = RoomDirectory(room: "r", base: base, lockTimeout: 0)
+        let directory = RoomDirectory(room: "r", base: base, clock: PolledClock().clock)
         let entry = try directory.enter()
         let lock = try #require(try FileLock("\(base)/lock"))
         lock.write("1234")
