@@ -86,17 +86,15 @@ public final class Graph: Sendable {
             streamWatch?.watchAdded(element)
         }
         pipeline.onMessage { [weak self] message in self?.handle(message) }
+        Self.lives.enter()
     }
-
-    /// The stops of graphs that were released, which go on in the background.
-    package static let releases = DispatchGroup()
 
     deinit {
         pipeline.removeMessageHandler()
         streams.end(.stopped)
         // A streaming thread may release the last reference, and must never stop its own element.
         padCompletion.end()
-        control.async(group: Self.releases) { [pipeline, stock, outputFiles, mediaRange] in
+        control.async { [pipeline, stock, outputFiles, mediaRange] in
             stock.willStop()
             pipeline.setState(.null)
             SessionJoins.forget(pipeline)
@@ -104,6 +102,7 @@ public final class Graph: Sendable {
             outputFiles.close()
             stock.didStop()
             stock.close()
+            Self.lives.leave()
         }
     }
 

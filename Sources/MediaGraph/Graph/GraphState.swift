@@ -1,3 +1,5 @@
+import Dispatch
+
 /// The phase of a graph's run, and the tasks that wait for its start or end. A pure value; the graph guards it with a
 /// lock.
 struct GraphState: Sendable {
@@ -134,4 +136,9 @@ struct GraphState: Sendable {
 
     /// Records that the pipeline is in NULL, so that the graph may be started again.
     mutating func stopped(_ run: Int) { if generation == run { phase = .idle } }
+}
+
+extension Graph {
+    /// The lives of all graphs. A life ends when the graph, once released, has been stopped in the background.
+    package static let lives = DispatchGroup()
 }

@@ -1,7 +1,7 @@
 import GStreamer
 
-/// Warns about a time of less than a millisecond at a property of MediaGraph's nodes. Nearly always the number was
-/// meant in milliseconds, but the nodes' times are in nanoseconds, as those of GStreamer's own elements are.
+/// Warns about a time of less than 0.1 ms at a property of MediaGraph's nodes. Nearly always the number was meant in
+/// milliseconds, but the nodes' times are in nanoseconds, as those of GStreamer's own elements are.
 package struct ShortTimeCheck: DescriptionCheck {
     package init() {}
 
@@ -16,7 +16,7 @@ package struct ShortTimeCheck: DescriptionCheck {
 
     private static func problem(_ property: DescribedProperty, of factory: ElementFactoryInfo) -> Diagnostic? {
         guard let info = factory.property(property.name), info.isInNanoseconds, let text = property.value,
-            let nanoseconds = UInt64(text), (1..<1_000_000).contains(nanoseconds),
+            let nanoseconds = UInt64(text), (1..<100_000).contains(nanoseconds),
             // PropertyCheck reports values out of range.
             info.valueError(for: text) == nil
         else { return nil }

@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(
-        "GR-2 a time of a node below 1 ms is a warning with the number to write",
+        "GR-2 a time of a node below 0.1 ms is a warning with the number to write",
         arguments: [
             ("devicesource stall-timeout=500 ! fakesink", "stall-timeout of devicesource", 500),
             ("devicesource ! preprocessor handler=invert max-time=20 ! fakesink", "max-time of preprocessor", 20),
@@ -86,9 +86,9 @@ import Testing
     }
 
     @Test(
-        "GR-2 a time of a node from 1 ms on, a special 0, and other elements' times are accepted",
+        "GR-2 a time of a node from 0.1 ms on, a special 0, and other elements' times are accepted",
         arguments: [
-            "devicesource stall-timeout=1000000 ! fakesink", "devicesource stall-timeout=0 ! fakesink",
+            "devicesource stall-timeout=100000 ! fakesink", "devicesource stall-timeout=0 ! fakesink",
             "videosource handler=counter block-timeout=18446744073709551615 ! fakesink",
             "videosource handler=counter max-frames=500 ! queue max-size-time=500 ! fakesink",
         ])
