@@ -8,6 +8,7 @@ import Testing
 @testable import MediaGraphDevices
 @testable import MediaGraphElements
 @testable import MediaGraphRoomLink
+@testable import MediaGraphSession
 
 /// Compares the errors of the Swift API, and the descriptions of graphs that lack data, with `Tests/Messages/errors.txt`.
 @Suite(.timeLimit(.minutes(10))) struct ErrorMessageTests {
@@ -104,7 +105,11 @@ import Testing
         }
         add("user = \"a/b\"") { $0.user = "a/b" }
         add("room = \"\"") { $0.room = "" }
-        add("transport = \"nosuch\"") { $0.transport = "nosuch" }
+        // Other tests register transports of their own.
+        let kinds = RoomTransportKind.requirement(violatedBy: "nosuch") ?? ""
+        listing.add("Session(context)  // transport = \"nosuch\"", replacing: (kinds, "room")) {
+            _ = try session("alice", "room") { $0.transport = "nosuch" }
+        }
         add("camera and externalVideoSource") {
             $0.camera = "videotestsrc"
             $0.externalVideoSource = Source()
@@ -245,7 +250,9 @@ import Testing
         let entry = try directory.enter()
         let lock = try #require(try FileLock("\(base)/lock"))
         lock.write("1234")
-        listing.add("session.join()  // process 1234 holds the rooms' lock and is stopped", replacing: folder.path) {
+        listing.add(
+            "session.join()  // process 1234 holds the rooms' lock and is stopped", replacing: (folder.path, "/here")
+        ) {
             _ = try directory.enter()
         }
         withExtendedLifetime((entry, lock)) {}
@@ -292,8 +299,8 @@ private struct Listing {
     var heading: String?
 
     /// Adds the error that a call throws.
-    mutating func add(_ call: String, replacing path: String? = nil, _ body: () throws -> Void) {
-        do { try body() } catch { return add(call, error, path) }
+    mutating func add(_ call: String, replacing changed: (String, by: String)? = nil, _ body: () throws -> Void) {
+        do { try body() } catch { return add(call, error, changed) }
         Issue.record("this doesn't throw: \(call)")
     }
 
@@ -302,9 +309,9 @@ private struct Listing {
         Issue.record("this doesn't throw: \(call)")
     }
 
-    private mutating func add(_ call: String, _ error: any Error, _ path: String?) {
+    private mutating func add(_ call: String, _ error: any Error, _ changed: (String, by: String)?) {
         var text = "\(error)"
-        if let path { text = text.replacing(path, with: "/here") }
+        if let changed { text = text.replacing(changed.0, with: changed.by) }
         if let error = error as? MediaGraphError {
             codes.insert(error.code)
             text = "\(error.code): \(text)"
