@@ -62,7 +62,7 @@ public struct ClockTime: Sendable, Hashable, Comparable, InstantProtocol {
     /// Whether `a` is earlier than `b`.
     public static func < (a: ClockTime, b: ClockTime) -> Bool { a.nanoseconds < b.nanoseconds }
 
-    /// Returns the time that is later by `duration`, cut to whole nanoseconds, or earlier if `duration` is negative.
+    /// Returns this time plus `duration`, truncated to whole nanoseconds. `duration` may be negative.
     ///
     /// No time is before zero: a result below zero is ``zero``. A result beyond the last `GstClockTime`, after 584
     /// years, is that last one.

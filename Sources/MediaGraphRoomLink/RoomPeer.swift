@@ -174,7 +174,8 @@ final class RoomPeer: Sendable {
             return state.held[key, default: 0]
         }
         guard let stream = stream(key) else { return true }
-        let now = room.clock.now()
+        // The sender's times are of the machine's clock, not of the room's.
+        let now = monotonicNanoseconds()
         switch state.withLock({ $0.streams[key, default: ReceivedStream()].check(shared, now: now) }) {
         case .passes: shared.describe(buffer.access)
         case .refused:

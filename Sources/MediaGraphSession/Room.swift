@@ -142,7 +142,8 @@ final class Room: Sendable {
                 .init(
                     "room \"\(name)\"",
                     actual:
-                        "transport \(transportKind.name) didn't answer within \(limit.seconds) s; try again later"))
+                        "transport \(transportKind.name) didn't answer within \(Int(limit.seconds)) s; try again later")
+            )
         }
         try result.get()
     }

@@ -178,7 +178,7 @@ public struct BufferAccess {
             .pointee.buffer.pointee.pool
     }
 
-    /// Whether the buffer has any meta. Cheaper than looks for several metas that most buffers don't have.
+    /// Whether the buffer has any meta. Cheaper than looking up several metas that most buffers don't have.
     @inlinable
     package var hasMetas: Bool {
         var position: gpointer?

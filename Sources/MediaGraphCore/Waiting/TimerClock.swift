@@ -20,8 +20,11 @@ package struct TimerClock: Sendable {
     @inlinable
     package var now: UInt64 { if let virtual { virtual.now } else { monotonicNanoseconds() } }
 
-    /// Returns the time after `duration`.
-    package func time(after duration: Duration) -> UInt64 { now + duration.nanoseconds }
+    /// Returns the current time plus `duration`, or the last time if that is beyond it.
+    package func time(after duration: Duration) -> UInt64 {
+        let (time, isBeyond) = now.addingReportingOverflow(duration.nanoseconds)
+        return isBeyond ? .max : time
+    }
 }
 
 /// A time that passes only when a test says so.

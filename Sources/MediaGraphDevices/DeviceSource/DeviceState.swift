@@ -193,6 +193,8 @@ struct DeviceState: Sendable {
         // A device that was told to end its stream has less time than the stall timeout.
         if ending == .told { return now >= endingDeadline ? (.checkEnding, nil) : (nil, endingDeadline) }
         guard stallTimeout > 0 else { return (nil, nil) }
+        // With less than a millisecond, this thread would hardly ever wait.
+        let stallTimeout = max(stallTimeout, 1_000_000)
         let limit = max(stallTimeout, chain.minimumTimeout(stallTimeout).nanoseconds)
         let silence = chain.flow.silence
         // The limit may become shorter without notice, so wait at most for the stall timeout.
