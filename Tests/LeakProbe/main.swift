@@ -256,11 +256,13 @@ func unplugDevices() async throws {
         }
         try await graph.start()
         for round in 1...5 {
-            try await Task.sleep(for: .milliseconds(200))
             device.state = .missing
-            try await Task.sleep(for: .milliseconds(200))
-            device.state = .there
             // Both wait for a second before they look for the device again.
+            for clock in clocks.values {
+                let isAway = try await eventually { clock.deadlines.contains(.seconds(1)) }
+                precondition(isAway)
+            }
+            device.state = .there
             for clock in clocks.values {
                 let hasPassed = try await clock.pass(.seconds(1))
                 precondition(hasPassed)

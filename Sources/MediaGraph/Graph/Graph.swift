@@ -39,6 +39,8 @@ public final class Graph: Sendable {
     private let playsAlone = Atomic(false)
     private let readers = EventReaders<GraphEvent>()
     private let listener = Mutex<Listener?>(nil)
+    /// Declared last, so that it is released after the other properties.
+    private let life = Life()
 
     /// Makes a graph from a description's text. `variables` gives the values of the text's `${NAME}` variables.
     ///
@@ -86,7 +88,6 @@ public final class Graph: Sendable {
             streamWatch?.watchAdded(element)
         }
         pipeline.onMessage { [weak self] message in self?.handle(message) }
-        Self.lives.enter()
     }
 
     deinit {
@@ -102,8 +103,8 @@ public final class Graph: Sendable {
             outputFiles.close()
             stock.didStop()
             stock.close()
-            Self.lives.leave()
         }
+        control.async { [life] in withExtendedLifetime(life) {} }
     }
 
     // MARK: Running

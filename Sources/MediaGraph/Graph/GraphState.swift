@@ -139,6 +139,12 @@ struct GraphState: Sendable {
 }
 
 extension Graph {
-    /// The lives of all graphs. A life ends when the graph, once released, has been stopped in the background.
+    /// The lives of all graphs. A life ends when the graph, once released, has been stopped in the background, and all
+    /// that it held has been released.
     package static let lives = DispatchGroup()
+
+    final class Life: Sendable {
+        init() { Graph.lives.enter() }
+        deinit { Graph.lives.leave() }
+    }
 }
