@@ -19,9 +19,16 @@ public struct VideoInfo: @unchecked Sendable, Equatable {
     /// Creates a format with square pixels, progressive, in GStreamer's default layout. A frame rate of 0/1 is a
     /// variable or unknown rate. Returns `nil` if GStreamer refuses the size.
     public init?(_ format: VideoFormat, width: Int, height: Int, framesPerSecond: Fraction = Fraction(0, 1)) {
+        self.init(format, GST_VIDEO_INTERLACE_MODE_PROGRESSIVE, width, height, framesPerSecond)
+    }
+
+    /// The interlace mode decides the layout too: of 4:2:0 formats, each field has chroma rows of its own.
+    private init?(
+        _ format: VideoFormat, _ mode: GstVideoInterlaceMode, _ width: Int, _ height: Int, _ framesPerSecond: Fraction
+    ) {
         var info = GstVideoInfo()
         guard width > 0, height > 0, width <= Int(Int32.max), height <= Int(Int32.max),
-            gst_video_info_set_format(&info, format.raw, guint(width), guint(height)) != 0
+            gst_video_info_set_interlaced_format(&info, format.raw, mode, guint(width), guint(height)) != 0
         else { return nil }
         info.fps_n = framesPerSecond.numerator
         info.fps_d = framesPerSecond.denominator
@@ -218,8 +225,10 @@ extension VideoInfo {
     public func converted(to format: VideoFormat, size: (width: Int, height: Int), squarePixels: Bool = false)
         -> VideoInfo?
     {
-        guard var result = VideoInfo(format, width: size.width, height: size.height, framesPerSecond: framesPerSecond)
-        else { return nil }
+        // The converter refuses to change the interlace mode.
+        guard var result = VideoInfo(format, raw.interlace_mode, size.width, size.height, framesPerSecond) else {
+            return nil
+        }
         if isYUV == format.isYUV {
             // With another range or matrix the converter would change the component values.
             result.raw.colorimetry = raw.colorimetry
@@ -228,8 +237,7 @@ extension VideoInfo {
             result.raw.colorimetry.primaries = raw.colorimetry.primaries
             result.raw.colorimetry.transfer = raw.colorimetry.transfer
         }
-        // The converter refuses to change the interlace mode.
-        result.raw.interlace_mode = raw.interlace_mode
+        result.raw.ABI.abi.field_order = raw.ABI.abi.field_order
         result.raw.flags = raw.flags
         if !squarePixels { result.pixelAspectRatio = pixelAspectRatio }
         return result
