@@ -103,9 +103,6 @@ public struct BufferAccess {
     /// Sets the flag `GST_BUFFER_FLAG_DISCONT`. The buffer must be writable.
     public func markDiscontinuous() { raw.pointee.mini_object.flags |= GST_BUFFER_FLAG_DISCONT.rawValue }
 
-    /// Sets every byte to 0. The buffer must be writable.
-    public func silence() { gst_buffer_memset(raw, 0, 0, gst_buffer_get_size(raw)) }
-
     /// The buffer's size in bytes.
     public var size: Int { Int(gst_buffer_get_size(raw)) }
 
@@ -189,7 +186,7 @@ public struct BufferAccess {
     /// buffer has none. The property computes the date from the buffer's nanoseconds each time that it is read.
     public var captureTime: Date? { captureUnixNanoseconds.map(Date.init(unixNanoseconds:)) }
 
-    /// Adds the wall-clock time of capture. The buffer must be writable.
+    /// Sets the wall-clock time of capture. The buffer must be writable.
     public func setCaptureTime(_ time: Date) { setCaptureTime(unixNanoseconds: time.unixNanoseconds) }
 
     /// The wall-clock time of capture in nanoseconds since 1970 (UTC); `nil` if the buffer has none.
@@ -199,9 +196,14 @@ public struct BufferAccess {
         return UInt64(meta.pointee.timestamp)
     }
 
-    /// Adds the wall-clock time of capture, in nanoseconds since 1970 (UTC). The buffer must be writable.
+    /// Sets the wall-clock time of capture, in nanoseconds since 1970 (UTC). The buffer must be writable.
     package func setCaptureTime(unixNanoseconds: UInt64) {
-        gst_buffer_add_reference_timestamp_meta(raw, ReferenceClock.unix.caps, GstClockTime(unixNanoseconds), .max)
+        let time = GstClockTime(unixNanoseconds)
+        if let meta = gst_buffer_get_reference_timestamp_meta(raw, ReferenceClock.unix.caps) {
+            meta.pointee.timestamp = time
+        } else {
+            gst_buffer_add_reference_timestamp_meta(raw, ReferenceClock.unix.caps, time, .max)
+        }
     }
 }
 

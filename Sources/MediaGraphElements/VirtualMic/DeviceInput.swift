@@ -70,7 +70,7 @@ final class DeviceInput: InputPadDelegate, @unchecked Sendable {
                 block.isGap = false
                 return .ok
             case .drop:
-                block.silence()
+                block.fill(with: 0)
                 gate.statistics.countDrop()
                 return .ok
             case .fail(let reason):

@@ -72,6 +72,8 @@ import Testing
         let copy = Buffer(size: 1)!
         copy.access.setCaptureTime(date)
         #expect(copy.access.captureTime == date)
+        copy.access.setCaptureTime(unixNanoseconds: 5)
+        #expect(copy.access.captureUnixNanoseconds == 5)
     }
 
     @Test("RP-3 dates that a buffer can't hold are cut to the first or the last that it can")
