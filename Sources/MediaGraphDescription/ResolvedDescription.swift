@@ -37,6 +37,12 @@ public struct ResolvedDescription: Sendable {
     /// The expanded text with U+FFFD in place of each variable without a value.
     private var shownText: String { String(decoding: bytes, as: UTF8.self) }
 
+    /// The text with one character for each byte that stands for a value, so that its UTF-8 offsets are those of
+    /// `bytes`.
+    private var alignedText: String {
+        String(decoding: bytes.map { $0 == .unknownText ? UInt8(ascii: "?") : $0 }, as: UTF8.self)
+    }
+
     /// The description's elements and links. Leaves out text that can't be parsed, which
     /// ``diagnose(additionalChecks:parses:isComplete:)`` reports.
     public var outline: DescriptionOutline { DescriptionOutline(parsed) }
@@ -106,8 +112,9 @@ public struct ResolvedDescription: Sendable {
     ) -> [Diagnostic] {
         GStreamerRuntime.initialize()
         let text = shownText
-        if let command = ShellCommand.problem(in: text) { return inOrder([command]) }
-        let typography = TypographyCheck.problems(in: text).filter {
+        let aligned = alignedText
+        if let command = ShellCommand.problem(in: aligned) { return inOrder([command]) }
+        let typography = TypographyCheck.problems(in: aligned).filter {
             // The value of a variable is taken as intended.
             if case .expanded(let range) = $0.place { locator.variable(at: range) == nil } else { true }
         }

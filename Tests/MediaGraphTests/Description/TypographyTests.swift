@@ -47,6 +47,13 @@ import Testing
                 ["18 there is a typographic quote (U+201C) here: write \""]
             ),
             (
+                "videotestsrc name=${A} ! fakesink name=“x”",
+                [
+                    "19 undefined variable \"A\": set it with A=value, or write a default: ${A:-default}",
+                    "40 there is a typographic quote (U+201C) here: write \"",
+                ]
+            ),
+            (
                 "videotestsrc num-buffers=–1 ! fakesink",
                 ["26 there is a typographic dash (U+2013) here: write -"]
             ),
