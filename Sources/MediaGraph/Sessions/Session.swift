@@ -235,7 +235,7 @@ public final class Session: Sendable {
         let phase = state.withLock { $0.phase }
         guard let element else { return phase == .joining || phase == .joined }
         guard phase == .joined else { return false }
-        if share.forget(whereItHas: element) { return true }
+        if share.forget(ifItContains: element) { return true }
         return element.leadsOnlyToSessions
     }
 

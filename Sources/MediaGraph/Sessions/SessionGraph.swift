@@ -26,18 +26,25 @@ struct SessionGraph: Sendable {
     /// don't exist yet. Called on the control queue.
     func link(_ pad: String, to next: Element, _ nextPad: String) {
         guard let outlet = observers?.outlet(pad) else { return linkDirectly(pad, to: next, nextPad) }
-        guard let sink = next.staticPad(nextPad) ?? next.requestPad(nextPad), outlet.link(to: sink) else {
-            return warn(pad)
-        }
+        if !link(outlet, to: next, nextPad) { warn(pad) }
     }
 
     /// Links the session's `pad` to a pad of another element, without an observer. Called on the control queue.
     func linkDirectly(_ pad: String, to next: Element, _ nextPad: String) {
         guard let source = element.requestPad(pad) else { return warn(pad) }
-        guard let sink = next.staticPad(nextPad) ?? next.requestPad(nextPad), source.link(to: sink) else {
+        guard link(source, to: next, nextPad) else {
             element.releasePad(source)
             return warn(pad)
         }
+    }
+
+    /// Links a source pad to a static or request pad. Releases the request pad if they can't be linked.
+    private func link(_ source: Pad, to next: Element, _ nextPad: String) -> Bool {
+        if let sink = next.staticPad(nextPad) { return source.link(to: sink) }
+        guard let sink = next.requestPad(nextPad) else { return false }
+        if source.link(to: sink) { return true }
+        next.releasePad(sink)
+        return false
     }
 
     /// Links a source pad to the session's input `pad`. Called on the control queue.
@@ -71,7 +78,7 @@ struct SessionGraph: Sendable {
     static func make(
         _ factory: String, _ name: String, _ properties: [(name: String, text: String)]
     ) throws(MediaGraphError) -> Element {
-        guard let element = Element(factory: factory, name: name) else { throw .allocationFailed(.init(name)) }
+        guard let element = Element(factory: factory, name: name) else { throw .allocationFailed(.init(factory)) }
         do {
             for property in properties { try element.setProperty(property.name, parsing: property.text) }
         } catch { throw .wrapping(error, name) }

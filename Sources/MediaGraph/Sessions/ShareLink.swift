@@ -45,6 +45,7 @@ final class ShareLink: Sendable {
     func start(
         _ source: (any ShareSource)?, _ audioSource: (any ShareAudioSource)?, speaker: String?
     ) async throws(MediaGraphError) {
+        guard !isOn else { throw Self.alreadyStarted }
         var new = Share(source: try SessionGraph.make("sharesource", "share", []), hasPicture: source != nil)
         let node = ShareSourceNode(graph: sessionGraph.graph, element: new.source)
         if let source { try node.attach(source) }
@@ -61,16 +62,24 @@ final class ShareLink: Sendable {
             share = made
             return true
         }
-        guard isFirst else {
-            throw .alreadyInUse(.init("the session's share", actual: "has already started; stop it first"))
-        }
+        guard isFirst else { throw Self.alreadyStarted }
         let hasSound = audioSource != nil
-        try await sessionGraph.graph.onControlQueue { [sessionGraph] in
+        try await sessionGraph.graph.onControlQueue { [self] () throws(MediaGraphError) in
+            // Since then, the share may have been stopped, or the session left: its removal came before this.
+            guard isCurrent(made) else {
+                throw .noShare(.init("the session's share", actual: "was stopped while it started"))
+            }
             sessionGraph.graph.pipeline.add(made.source)
             if made.hasPicture { sessionGraph.link(made.source.staticPad("src"), StreamKind.share.inputPad) }
             if hasSound { Self.linkSound(made, sessionGraph) }
             made.source.syncState()
         }
+    }
+
+    private func isCurrent(_ made: Share) -> Bool { share.withLock { $0?.source == made.source } }
+
+    private static var alreadyStarted: MediaGraphError {
+        .alreadyInUse(.init("the session's share", actual: "has already started; stop it first"))
     }
 
     private static func linkSound(_ share: Share, _ sessionGraph: SessionGraph) {
@@ -93,15 +102,18 @@ final class ShareLink: Sendable {
         sessionGraph.enqueue { Self.remove(old, $0) }
     }
 
-    /// Removes the share if `element`, which has failed, is part of its source. Returns whether it is.
-    func forget(whereItHas element: Element) -> Bool {
-        guard let source = share.withLock({ $0?.source }) else { return false }
-        guard element == source || element.parent == source else { return false }
+    /// Removes the share if `element`, which has failed, is part of it. Returns whether it is.
+    func forget(ifItContains element: Element) -> Bool {
+        guard let share = share.withLock({ $0 }) else { return false }
+        let parts = [share.source] + (share.player.map { [$0.tee, $0.device] } ?? [])
+        guard sequence(first: element, next: \.parent).contains(where: parts.contains) else { return false }
         forget()
         return true
     }
 
+    /// Removes the elements of a share. Does nothing if they haven't been added yet.
     private static func remove(_ old: Share, _ sessionGraph: SessionGraph) {
+        guard old.source.parent != nil else { return }
         sessionGraph.remove(old.source)
         for kind in [StreamKind.share, .shareAudio] { sessionGraph.unlink(kind.inputPad) }
         guard let player = old.player else { return }

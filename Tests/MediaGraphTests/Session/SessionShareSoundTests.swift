@@ -1,3 +1,4 @@
+import Dispatch
 import GStreamer
 import Synchronization
 import TestSupport
@@ -45,6 +46,42 @@ import Testing
         }
         #expect(try bob.graph.element("session").pads.filter { $0.direction == .sink }.isEmpty)
         for session in [alice, bob] { await session.leave() }
+    }
+
+    @Test("SE-4 a failure of the speaker that plays the user's own share ends the share, not the session")
+    func speakerFails() async throws {
+        let bob = try session("bob", #function) { $0.speaker = "fakesink sync=false async=false" }
+        try await bob.join()
+        func devices() -> [Element] { bob.graph.pipeline.allElements.filter { $0.factoryName == "fakesink" } }
+        let own = devices()
+        try await bob.shareHelper.startSharing(nil, audioSource: RecordingShare(), playLocally: true)
+        let player = try #require(devices().first { !own.contains($0) })
+        player.postError(.write, "the loudspeaker is gone")
+        #expect(!bob.shareHelper.isSharing)
+        await bob.settle()
+        #expect(devices() == own)
+        try await bob.shareHelper.startSharing(nil, audioSource: RecordingShare(), playLocally: true)
+        #expect(bob.shareHelper.isSharing)
+        await bob.leave()
+    }
+
+    @Test("SH-1 a share that is stopped while it starts leaves nothing in the graph, and its start is an error")
+    func stoppedWhileItStarts() async throws {
+        let bob = try session("bob", #function)
+        try await bob.join()
+        let held = DispatchSemaphore(value: 0)
+        bob.graph.enqueue { held.wait() }
+        let start = Task { try await bob.shareHelper.startSharing(RecordingShare(), audioSource: RecordingShare()) }
+        #expect(try await eventually { bob.shareHelper.isSharing })
+        let stop = Task { await bob.shareHelper.stopSharing() }
+        #expect(try await eventually { !bob.shareHelper.isSharing })
+        held.signal()
+        let error = await #expect(throws: MediaGraphError.self) { try await start.value }
+        #expect(error?.code == .noShare)
+        await stop.value
+        #expect(!bob.graph.pipeline.allElements.contains { $0.factoryName == "sharesource" })
+        try await bob.shareHelper.startSharing(RecordingShare())
+        await bob.leave()
     }
 
     @Test("SH-1 playLocally without audio or without a speaker is a typed error, and nothing is shared")
