@@ -24,6 +24,7 @@ struct SharedMemoryPool<Holder: Hashable & Sendable>: Sendable {
     /// Returns a new number for a memory. A process never uses a number twice.
     private let nextID: @Sendable () -> UInt64
     private var slots: [UInt64: Slot] = [:]
+    private var removed: [UInt64] = []
 
     init(share: Int, nextID: @escaping @Sendable () -> UInt64) {
         self.share = share
@@ -34,8 +35,6 @@ struct SharedMemoryPool<Holder: Hashable & Sendable>: Sendable {
     struct Allocation: Sendable {
         let id: UInt64
         let memory: SharedMemory
-        /// Memories that were removed, to make room for this one or because they were unused for too long.
-        var replaced: [UInt64] = []
     }
 
     /// Returns a memory of at least `size` bytes, which may be 0, that no holder uses; `nil` if there is none. The
@@ -48,24 +47,33 @@ struct SharedMemoryPool<Holder: Hashable & Sendable>: Sendable {
         let fitting = free.filter { $0.value.memory.size >= size }
         if let fit = fitting.min(by: { ($0.value.memory.size, $0.key) < ($1.value.memory.size, $1.key) }) {
             slots[fit.key]?.used = now
-            return Allocation(id: fit.key, memory: fit.value.memory, replaced: removeUnused(now))
+            removeUnused(now)
+            return Allocation(id: fit.key, memory: fit.value.memory)
         }
-        var replaced = removeUnused(now)
-        // Remove a free memory of another size to make room.
-        if slots.count >= limit, let other = free.keys.filter({ slots[$0] != nil }).min() {
-            slots[other] = nil
-            replaced.append(other)
-        }
+        removeUnused(now)
+        // Remove free memories of another size to make room: several of them if the limit has become lower.
+        for other in free.keys.filter({ slots[$0] != nil }).sorted() where slots.count >= limit { remove(other) }
         guard slots.count < limit, let memory = SharedMemory(size: max(size, 1)) else { return nil }
         let id = nextID()
         slots[id] = Slot(memory: memory, used: now)
-        return Allocation(id: id, memory: memory, replaced: replaced)
+        return Allocation(id: id, memory: memory)
     }
 
-    private mutating func removeUnused(_ now: UInt64) -> [UInt64] {
+    /// Returns the memories that `allocate` has removed since the last call, also when it returned `nil`. Every reader
+    /// must close their files.
+    mutating func takeRemoved() -> [UInt64] {
+        defer { removed = [] }
+        return removed
+    }
+
+    private mutating func removeUnused(_ now: UInt64) {
         let old = slots.filter { $0.value.holders.isEmpty && $0.value.used + Self.keeping < now }.keys.sorted()
-        for id in old { slots[id] = nil }
-        return old
+        for id in old { remove(id) }
+    }
+
+    private mutating func remove(_ id: UInt64) {
+        slots[id] = nil
+        removed.append(id)
     }
 
     /// Whether the holder doesn't have the memory's file yet, so that it must be sent along.

@@ -209,13 +209,13 @@ final class StreamForwarder: Sendable {
             return reader.drop(frame.buffer)
         }
         let (allocation, timing) = state.withLock {
-            $0.caps == nil
-                ? (nil, nil)
-                : (
-                    $0.pool.allocate(
-                        shown.access.size, readers: $0.peers.lazy.map { ObjectIdentifier($0) },
-                        now: clock.now()), $0.timing
-                )
+            state -> (SharedMemoryPool<ObjectIdentifier>.Allocation?, StreamTiming?) in
+            guard state.caps != nil else { return (nil, nil) }
+            let allocation = state.pool.allocate(
+                shown.access.size, readers: state.peers.lazy.map { ObjectIdentifier($0) }, now: clock.now())
+            let removed = state.pool.takeRemoved()
+            if !removed.isEmpty { for peer in state.peers { peer.send(.forget(memories: removed)) } }
+            return (allocation, state.timing)
         }
         guard let allocation, allocation.memory.copy(shown.access) else { return reader.drop(frame.buffer) }
         _ = frame.buffer.take()
@@ -228,7 +228,6 @@ final class StreamForwarder: Sendable {
                 state.behind = Set(state.peers.map { ObjectIdentifier($0) })
             }
             for peer in state.peers {
-                if !allocation.replaced.isEmpty { peer.send(.forget(memories: allocation.replaced)) }
                 let holder = ObjectIdentifier(peer)
                 if isPredicted, state.format?.isEncoded == true, state.behind.contains(holder) {
                     lacksKeyFrame = true

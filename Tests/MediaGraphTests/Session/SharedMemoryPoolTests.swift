@@ -62,9 +62,30 @@ import Testing
         for size in 1...20 {
             let allocation = try allocate(&pool, size)
             #expect(allocation.memory.size == size)
-            replaced += allocation.replaced
+            replaced += pool.takeRemoved()
         }
         #expect(replaced == Array(1...15))
+    }
+
+    @Test("SE-4 after a reader has left, a larger buffer gets room at once, and removed memories are reported")
+    func lowerLimit() throws {
+        var pool = makePool()
+        var ids: [UInt64] = []
+        for _ in 0..<9 {
+            let allocation = try allocate(&pool, 100, readers: ["bob", "carol"])
+            pool.hold(allocation.id, "bob")
+            ids.append(allocation.id)
+        }
+        for id in ids { pool.release(id, "bob") }
+        _ = pool.unsubscribe("carol")
+        #expect(try allocate(&pool, 200).memory.size == 200)
+        #expect(pool.takeRemoved() == Array(ids[0..<5]))
+        // The limit is still reached, by memories that are in use.
+        for id in ids[5...] { pool.hold(id, "bob") }
+        _ = try allocate(&pool, 300)
+        #expect(pool.takeRemoved() == [10])
+        pool.hold(11, "bob")
+        #expect(pool.allocate(400, readers: ["bob"], now: 0) == nil)
     }
 
     @Test("SE-4 memories that are unused for a long time are released with their files")
@@ -78,17 +99,18 @@ import Testing
         }
         for id in ids.dropLast() { pool.release(id, "bob") }
         let keeping = SharedMemoryPool<String>.keeping
-        #expect(try allocate(&pool, 100, now: keeping).replaced.isEmpty)
+        _ = try allocate(&pool, 100, now: keeping)
+        #expect(pool.takeRemoved().isEmpty)
         // Used memories stay, and so do those that are being read.
         let later = try allocate(&pool, 100, now: keeping + 1)
-        #expect(later.id == ids[0] && later.replaced == Array(ids[1...2]))
+        #expect(later.id == ids[0] && pool.takeRemoved() == Array(ids[1...2]))
         pool.hold(later.id, "bob")
         let next = try allocate(&pool, 100, now: 3 * keeping)
-        #expect(!ids.contains(next.id) && next.replaced.isEmpty)
+        #expect(!ids.contains(next.id) && pool.takeRemoved().isEmpty)
         // Unused memories are released even if none fits.
         for id in [ids[0], ids[3]] { pool.release(id, "bob") }
         let larger = try allocate(&pool, 200, now: 5 * keeping)
-        #expect(larger.replaced == [ids[0], ids[3], next.id])
+        #expect(pool.takeRemoved() == [ids[0], ids[3], next.id])
         #expect(pool.isNew(larger.id, to: "bob") && !pool.isNew(ids[0], to: "bob"))
     }
 
