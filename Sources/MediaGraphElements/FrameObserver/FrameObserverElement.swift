@@ -26,7 +26,7 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
     private var caps: Caps?
     private var stream: StreamStart?
     private var plan: ObserverPlan?
-    private var lastFailure: MediaGraphError?
+    private var failures = FailedFrames()
 
     static let log = DebugCategory("frameobserver", "MediaGraph frame observer")
 
@@ -91,7 +91,7 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
             postError(.settings, "\(name): \(error)")
             return false
         }
-        lastFailure = nil
+        failures = FailedFrames()
         Self.log.log(
             .info, raw: instance.element,
             observer.map { "observer \($0.name) at \(settings.current.position.nick), \($0.mode.nick)" }
@@ -202,23 +202,7 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
     }
 
     private func fail(_ error: MediaGraphError, _ observer: ObserverHandle) -> FlowReturn {
-        let text = "\(name): observer \(observer.name) failed: \(error)"
-        let policy = policy
-        guard policy != .stop else {
-            postError(.processing, text)
-            return .error
-        }
-        statistics.failed.wrappingAdd(1, ordering: .relaxed)
-        Self.log.log(.warning, raw: instance.element, text)
-        // Warns about the first of several equal errors, not thirty times a second; `failed` counts them all.
-        if error != lastFailure { postWarning(.processing, text, debug: "on-error=\(policy.nick)") }
-        lastFailure = error
-        if policy == .pass {
-            statistics.countFrame()
-            return .ok
-        }
-        statistics.countDrop()
-        return .dropped
+        failures.add(error, of: "observer \(observer.name)", policy, statistics, self, Self.log)
     }
 
     private var policy: FailurePolicy { FailurePolicy(rawValue: onError.load(ordering: .relaxed)) ?? .stop }
@@ -252,6 +236,7 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
         to observer: ObserverHandle, _ backup: FrameBackup? = nil
     ) throws(MediaGraphError) -> Verdict {
         let began = monotonicNanoseconds()
+        defer { statistics.handlerNanoseconds.wrappingAdd(monotonicNanoseconds() - began, ordering: .relaxed) }
         let verdict: Verdict?
         do {
             verdict = try shown.withVideoFrame(info, observer.mode == .readWrite ? .readWrite : .read) { mapped in
@@ -265,7 +250,6 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
                 }
             }
         } catch { throw .wrapping(error, observer.name) }
-        statistics.handlerNanoseconds.wrappingAdd(monotonicNanoseconds() - began, ordering: .relaxed)
         guard let verdict else {
             throw .processingFailed(
                 .init("frame", actual: "can't be mapped: needs \(info.size) bytes, the buffer has \(shown.size)"))

@@ -29,7 +29,7 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
     /// `handler` and `stream`, reached without reference counting for each frame.
     private var unretainedHandler: Unmanaged<ProcessorHandle>?
     private var unretainedStream: Unmanaged<Stream>?
-    private var lastFailure: MediaGraphError?
+    private var failures = FailedFrames()
     /// The number of frames since a handler was set that doesn't support their format; 0 if no handler waits.
     private var framesWaited = 0
     /// The number of waited frames after which a warning is posted. More than may have been in flight when the handler
@@ -93,7 +93,7 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
             return false
         }
         policy = settings.current.framePolicy
-        lastFailure = nil
+        failures = FailedFrames()
         framesWaited = 0
         Self.log.log(.info, raw: instance.element, handler.map { "runs handler \($0.name)" } ?? "passes through")
         setPassthrough(handler == nil)
@@ -264,22 +264,7 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
     }
 
     private func fail(_ error: MediaGraphError, _ handler: ProcessorHandle) -> FlowReturn {
-        let text = "\(name): handler \(handler.name) failed: \(error)"
-        guard policy.onError != .stop else {
-            postError(.processing, text)
-            return .error
-        }
-        statistics.failed.wrappingAdd(1, ordering: .relaxed)
-        Self.log.log(.warning, raw: instance.element, text)
-        // Warns about the first of several equal errors, not thirty times a second; `failed` counts them all.
-        if error != lastFailure { postWarning(.processing, text, debug: "on-error=\(policy.onError.nick)") }
-        lastFailure = error
-        if policy.onError == .pass {
-            statistics.countFrame()
-            return .ok
-        }
-        statistics.countDrop()
-        return .dropped
+        failures.add(error, of: "handler \(handler.name)", policy.onError, statistics, self, Self.log)
     }
 }
 

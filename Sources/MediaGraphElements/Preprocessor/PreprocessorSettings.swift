@@ -1,26 +1,5 @@
 import GStreamer
 
-/// What happens to a frame whose handler throws.
-public enum FailurePolicy: Int32, PropertyEnum {
-    /// The graph ends with the handler's error.
-    case stop
-    /// The frame continues unedited. The node keeps a copy of each frame for this.
-    case pass
-    /// The frame is dropped.
-    case drop
-
-    /// The enumeration's name in GObject's type system.
-    public static let typeName = "MediaGraphFailurePolicy"
-    /// The value's description, as `inspect` prints it.
-    public var blurb: String {
-        switch self {
-        case .stop: "The graph ends with the handler's error"
-        case .pass: "The frame continues unedited; the node keeps a copy of each frame for this"
-        case .drop: "The frame is dropped"
-        }
-    }
-}
-
 /// What happens to a frame whose handler took longer than `max-time`.
 public enum LatePolicy: Int32, PropertyEnum {
     /// The frame continues, late.
