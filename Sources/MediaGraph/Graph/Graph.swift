@@ -153,8 +153,10 @@ public final class Graph: Sendable {
         SessionJoins.permit(in: pipeline, run: run)
         // The run may have been stopped, and the pipeline set to NULL, before this block ran.
         guard state.withLock({ $0.isStarting(run) }) else { return }
-        guard stock.willStart(pipeline) else { return }
+        conflict.withLock { $0 = nil }
+        // Before anything takes the pipeline to READY, where sinks empty their files.
         outputFiles.open(in: pipeline)
+        guard stock.willStart(pipeline) else { return }
         emptyContainers.begin(in: pipeline)
         streamWatch.begin(in: pipeline)
         mediaRange.begin(in: pipeline) { [weak self] in self?.enqueue($0) }
@@ -162,7 +164,7 @@ public final class Graph: Sendable {
         if screens.begin(in: pipeline, on: control, isShare: \.leadsOnlyToSessions) {
             // Fails if a window named in the description doesn't exist, rather than capturing something else.
             guard pipeline.setState(.ready) != .failure, screens.choose() else {
-                return finish(.failed(.unexplained(pipeline, "the graph can't start")))
+                return finish(.failed(.unexplained(pipeline, "the graph can't start")), of: run)
             }
         }
         // A live graph needs no preroll: it runs as soon as its sources do, even while a sink waits for its first
@@ -184,7 +186,7 @@ public final class Graph: Sendable {
         switch result {
         case .failure:
             // If an element posted an error, that error has already ended the graph, and this one is ignored.
-            finish(.failed(.unexplained(pipeline, "the graph can't start")))
+            finish(.failed(.unexplained(pipeline, "the graph can't start")), of: run)
         case .async where !isLive: break
         case .success, .noPreroll, .async: started()
         }
@@ -271,7 +273,7 @@ public final class Graph: Sendable {
     }
 
     /// Ends the run because its task was cancelled.
-    private func cancel(_ run: Int) { if state.withLock({ $0.generation == run }) { finish(.stopped) } }
+    private func cancel(_ run: Int) { finish(.stopped, of: run) }
 
     /// Ends the stream at the sources, waits until all data has arrived, files are complete and handlers have finished,
     /// and stops the graph.
@@ -279,15 +281,17 @@ public final class Graph: Sendable {
     /// After `limit` the graph stops even if data is still on its way; the result is then ``GraphEnd/stopped``.
     @discardableResult
     public func finish(within limit: Duration = .seconds(5)) async -> GraphEnd {
-        requestEndOfStream()
+        // The caller of `run()`, which ends too, may begin the next run before this returns.
+        let run = state.withLock { $0.generation }
+        requestEndOfStream(of: run)
         let timer = Task { [self] in
             try await Task.sleep(for: limit)
-            finish(.stopped)
+            finish(.stopped, of: run)
         }
         // In a task of its own, so that a cancelled caller waits too; `limit` bounds the wait.
-        let end = await Task { await awaitEnd(of: nil) }.value
+        let end = await Task { await awaitEnd(of: run) }.value
         timer.cancel()
-        await stop()
+        await stop(run)
         return end
     }
 
@@ -302,7 +306,7 @@ public final class Graph: Sendable {
 
     private func stop(_ run: Int) async {
         guard state.withLock({ $0.generation == run }) else { return }
-        finish(.stopped)
+        finish(.stopped, of: run)
         // However the run ended: a streaming thread that waits for a reader of frames would block the state change.
         streams.end(.stopped)
         SessionJoins.cancel(in: pipeline, run: run)
@@ -403,12 +407,14 @@ public final class Graph: Sendable {
     /// arrived.
     ///
     /// Unlike ``finish(within:)``, this doesn't stop the graph afterwards, so its counters can still be read.
-    public func requestEndOfStream() {
-        state.withLock { $0.askToEnd() }
+    public func requestEndOfStream() { requestEndOfStream(of: state.withLock { $0.generation }) }
+
+    private func requestEndOfStream(of run: Int) {
+        state.withLock { $0.askToEnd(run) }
         control.async { [self] in
+            guard state.withLock({ $0.isCurrent(run) }) else { return }
             // A session that reads nobody, or a speaker without inputs, has no source that could send EOS.
-            guard !pipeline.sources.isEmpty else { return finish(.endOfStream) }
-            let run = state.withLock { $0.generation }
+            guard !pipeline.sources.isEmpty else { return finish(.endOfStream, of: run) }
             stock.endStream(of: pipeline) { [weak self] in self?.state.withLock { $0.isCurrent(run) } == true }
         }
     }
@@ -429,9 +435,9 @@ public final class Graph: Sendable {
         readers.yield(event)
     }
 
-    /// Ends the run, unless it has already ended.
-    private func finish(_ end: GraphEnd) {
-        guard let waiting = state.withLock({ $0.end(end) }) else { return }
+    /// Ends the run, unless it has already ended. A `run` of `nil` means the current run.
+    private func finish(_ end: GraphEnd, of run: Int? = nil) {
+        guard let waiting = state.withLock({ $0.end(end, of: run) }) else { return }
         if case .failed(let failure) = end {
             dumpDotFile("error")
             if failure.debug.contains("not-negotiated") {

@@ -33,7 +33,7 @@ extension GraphError: CustomStringConvertible {
                 + (known.isEmpty ? "" : "; named elements: \(known.joined(separator: ", "))")
         case .wrongKind(let name, let expected, let actual): "\"\(name)\" is a \(actual), not a \(expected)"
         case .failed(let failure): failure.description
-        case .stopped: "the graph was stopped before it was running"
+        case .stopped: "the graph was stopped, or the task was cancelled"
         case .wrongUsage(let text): text
         }
     }

@@ -81,7 +81,7 @@ struct GraphState: Sendable {
     mutating func record(_ missing: MissingStream) -> Bool { missingStreams.insert(missing).inserted }
 
     /// Records that the sources are asked to end their streams.
-    mutating func askToEnd() { isAskedToEnd = true }
+    mutating func askToEnd(_ run: Int) { if generation == run { isAskedToEnd = true } }
 
     /// Whether all streams have ended by themselves, and none was missing: a missing stream may end the graph early.
     var hasPlayedWhole: Bool {
@@ -123,8 +123,10 @@ struct GraphState: Sendable {
         return Waiting(start: waiting.start)
     }
 
-    /// Records the end of the run. Returns the tasks that wait; `nil` if the graph isn't running or has already ended.
-    mutating func end(_ end: GraphEnd) -> Waiting? {
+    /// Records the end of the run. Returns the tasks that wait; `nil` if the graph isn't running, has already ended, or
+    /// is in another run. A `run` of `nil` means the current run.
+    mutating func end(_ end: GraphEnd, of run: Int? = nil) -> Waiting? {
+        guard run == nil || run == generation else { return nil }
         switch phase {
         case .idle, .ended: return nil
         case .starting, .running: break

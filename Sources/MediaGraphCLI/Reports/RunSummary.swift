@@ -176,8 +176,8 @@ struct RunFailure: Sendable {
     }
 
     /// Creates the failure of a graph that was stopped before it was running.
-    init(_ stopped: GraphError, because cause: StarvedSink?) {
-        self.init(stopped)
+    init(stoppedBeforeRunningBecause cause: StarvedSink?) {
+        text = "the graph was stopped before it was running"
         if let cause { text += ". \(cause)" }
         message = text
     }

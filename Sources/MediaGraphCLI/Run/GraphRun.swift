@@ -220,8 +220,8 @@ struct GraphRun {
             // A graph whose duration was over before it was running failed, which must be reported.
             var failure: RunFailure?
             let cause = request?.cause
-            if case .failure(let stopped) = end, status == .failure || cause != nil {
-                failure = RunFailure(stopped, because: cause)
+            if case .failure = end, status == .failure || cause != nil {
+                failure = RunFailure(stoppedBeforeRunningBecause: cause)
             }
             if case .success = end, request != nil {
                 failure = RunFailure(notEndedWithin: Self.finishLimit, because: cause)

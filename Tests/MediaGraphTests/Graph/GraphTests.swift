@@ -341,3 +341,23 @@ import Testing
         #expect(waits.allSatisfy { $0 > .milliseconds(200) }, "\(waits)")
     }
 }
+
+/// Tests the phases of a graph's run.
+@Suite struct GraphStateTests {
+    @Test("GR-6 the end of a run never ends the next run")
+    func endOfLastRun() throws {
+        var state = GraphState()
+        let began = state.begin()
+        let first = try #require(began)
+        let ends = state.end(.endOfStream, of: first) != nil
+        #expect(ends)
+        state.stopped(first)
+        let beganAgain = state.begin()
+        let second = try #require(beganAgain)
+        let stopsSecond = state.end(.stopped, of: first) != nil
+        #expect(!stopsSecond && state.isStarting(second))
+        state.askToEnd(first)
+        let endsAgain = state.end(.endOfStream, of: second) != nil
+        #expect(endsAgain && state.hasPlayedWhole)
+    }
+}

@@ -1,6 +1,7 @@
 import Foundation
 import GStreamer
 import Glibc
+import TestSupport
 import Testing
 
 @testable import MediaGraph
@@ -27,6 +28,18 @@ import Testing
         _ = try folder.write("a", Self.old)
         let graph = try Graph("\(Self.noCamera) ! \(sink.replacing("DIR", with: folder.path))")
         await #expect(throws: GraphError.self) { try await graph.run() }
+        #expect(try folder.read("a") == Self.old)
+        #expect(folder.contents == ["a"])
+    }
+
+    @Test("GR-11 a run whose appsrc's source can't start leaves an existing file unchanged, and no new file")
+    func noStartOfAppsrc() async throws {
+        _ = try folder.write("a", Self.old)
+        for name in ["a", "new"] {
+            let graph = try Graph("appsrc name=s ! filesink location=\(folder.file(name))")
+            try graph.videoSource("s").attach(RecordingSource(onStart: { _ in throw MediaGraphError.noAudio(.init("it")) }))
+            await #expect(throws: GraphError.self) { try await graph.run() }
+        }
         #expect(try folder.read("a") == Self.old)
         #expect(folder.contents == ["a"])
     }

@@ -42,6 +42,7 @@ import Testing
     private protocol AcceptedFormat { static var format: VideoFormat { get } }
     private enum RGBA: AcceptedFormat { static let format = VideoFormat.rgba }
     private enum I420: AcceptedFormat { static let format = VideoFormat.i420 }
+    private enum NV12: AcceptedFormat { static let format = VideoFormat.nv12 }
 
     @Test("PP-6 while handlers are swapped, each frame arrives in order, processed by exactly one of them")
     func underLoad() async throws {
@@ -327,6 +328,10 @@ import Testing
         await #expect(throws: GraphError.self) { try await graph.run() }
         let conflict = try #require(await graph.formatConflict)
         #expect(conflict.contains("NV12") && conflict.contains("RGBA"), "\(conflict)")
+        // The next run starts without the last one's conflict.
+        try graph.preprocessor("p").attach(SingleFormat<NV12>(log: Log()))
+        try await graph.run()
+        #expect(await graph.formatConflict == nil)
     }
 
     @Test("PP-6 a replaced handler may call its node when it is released", .timeLimit(.minutes(10)))
