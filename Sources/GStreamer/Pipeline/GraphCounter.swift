@@ -5,8 +5,8 @@ import Synchronization
 /// with it. Thread-safe.
 package final class GraphCounter: Sendable {
     private let quark: GQuark
-    /// Serializes the increments.
-    private let incrementLock = Mutex(())
+    /// Serializes the increments of all counters, because counters with the same name share their counts.
+    private static let incrementLock = Mutex(())
 
     /// Creates a counter.
     ///
@@ -15,7 +15,7 @@ package final class GraphCounter: Sendable {
 
     /// Adds 1 to the count of the graph that contains `element`.
     package func increment(around element: Element) {
-        incrementLock.withLock { _ in
+        Self.incrementLock.withLock { _ in
             let graph = object(element.outermost)
             g_object_set_qdata(graph, quark, UnsafeMutableRawPointer(bitPattern: count(graph) + 1))
         }

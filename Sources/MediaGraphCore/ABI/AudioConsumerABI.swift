@@ -32,13 +32,16 @@ extension MGAudioConsumer {
 extension SpeakerStream {
     package init(_ abi: MGAudioStream) {
         switch abi.kind {
-        case MG_ONE_WAY:
-            self = .oneWay(
-                SpeakerUser(
-                    name: abi.user.map { String(cString: $0) } ?? "", room: abi.room.map { String(cString: $0) }))
+        case MG_ONE_WAY: self = .oneWay(SpeakerUser(abi))
         case MG_SHARED: self = .shared
         default: self = .mixed
         }
+    }
+}
+
+extension SpeakerUser {
+    fileprivate init(_ abi: MGAudioStream) {
+        self.init(name: abi.user.map { String(cString: $0) } ?? "", room: abi.room.map { String(cString: $0) })
     }
 }
 
@@ -82,7 +85,7 @@ private final class SpeakerBox<S: VirtualSpeaker>: AnySpeakerBox {
 
     private func user(of stream: UnsafePointer<MGAudioStream>) -> SpeakerUser {
         if let user = users[stream.pointee.number] { return user }
-        guard case .oneWay(let user) = SpeakerStream(stream.pointee) else { preconditionFailure("a one-way stream") }
+        let user = SpeakerUser(stream.pointee)
         users[stream.pointee.number] = user
         return user
     }

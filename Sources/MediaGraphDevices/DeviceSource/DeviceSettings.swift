@@ -72,8 +72,10 @@ struct DeviceSettings: Sendable {
     /// The time limit for closing the device in a graph that continues, because the stand-in waits for it.
     static let removeTimeout = Duration.milliseconds(500)
 
-    /// Returns a time limit as text for an error, such as `300 ms`.
+    /// Returns a time limit as text for an error, such as `300 ms`, in the largest unit that gives a whole number.
     static func text(_ time: Duration) -> String {
-        time >= .milliseconds(1) ? "\(time.nanoseconds / 1_000_000) ms" : "\(time.nanoseconds) ns"
+        let nanoseconds = time.nanoseconds
+        if nanoseconds.isMultiple(of: 1_000_000) { return "\(nanoseconds / 1_000_000) ms" }
+        return nanoseconds.isMultiple(of: 1000) ? "\(nanoseconds / 1000) µs" : "\(nanoseconds) ns"
     }
 }

@@ -43,13 +43,15 @@ struct Y4MReader: ~Copyable {
         return header
     }
 
-    /// Loads the next frame, unless one is loaded already.
+    /// Loads the next frame, unless one is loaded already. Call it after ``header()`` has returned the header.
     mutating func loadFrame(looping: Bool) throws(MediaGraphError) -> ByteReader.Outcome {
+        precondition(stage != .header, "the header hasn't been read")
         if stage == .frameLine {
             var outcome = try bytes.readLine(into: &line, limit: Y4MHeader.lengthLimit)
             // A loop over no frames would never end.
             if outcome == .end, line.isEmpty, looping, index > 0 {
                 try bytes.rewind(to: firstFrameOffset)
+                index = 0
                 outcome = try bytes.readLine(into: &line, limit: Y4MHeader.lengthLimit)
             }
             if outcome == .interrupted || outcome == .end && line.isEmpty { return outcome }
