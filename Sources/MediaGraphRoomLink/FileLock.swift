@@ -14,7 +14,7 @@ final class FileLock: Sendable {
     /// How long a thread waits for a lock that another process holds.
     struct Wait: Sendable {
         var limit: Duration
-        var clock = RoomClock.machine
+        var clock = TimerClock.system
         /// Ends the wait when it returns false.
         var isWanted: @Sendable () -> Bool = { true }
 
@@ -27,10 +27,10 @@ final class FileLock: Sendable {
     /// Takes the lock, and creates the file if necessary. `nil` if another process still holds the lock after `wait`.
     /// Throws `processingFailed` if the file can't be opened.
     init?(_ path: String, _ wait: Wait = .none) throws(MediaGraphError) {
-        let deadline = wait.clock.now() + wait.limit.nanoseconds
+        let deadline = wait.clock.time(after: wait.limit)
         var descriptor = try Self.locked(path)
-        while descriptor == nil, wait.clock.now() < deadline, wait.isWanted() {
-            wait.clock.pause()
+        while descriptor == nil, wait.clock.now < deadline, wait.isWanted() {
+            sleepBriefly()
             descriptor = try Self.locked(path)
         }
         guard let descriptor else { return nil }

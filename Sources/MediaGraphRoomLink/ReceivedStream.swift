@@ -83,7 +83,7 @@ struct ReceivedStream: Sendable {
         case invalid(String)
     }
 
-    /// Checks a buffer. `now` is the time of the machine's monotonic clock, in nanoseconds.
+    /// Checks a buffer. `now` is the time, in nanoseconds, of the clock of the peers' timestamps.
     mutating func check(_ buffer: SharedBuffer, now: UInt64) -> Verdict {
         guard formatProblem == nil, latencyProblem == nil, let content else { return .refused }
         let verdict = check(buffer, content, now: now)

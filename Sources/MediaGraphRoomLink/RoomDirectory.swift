@@ -14,12 +14,13 @@ package struct RoomDirectory: Sendable {
     private let base: String
     let path: String
 
-    let clock: RoomClock
+    /// The clock of the room's time limits and intervals.
+    let clock: TimerClock
 
     /// How long to wait for the lock of all rooms. A process holds it for milliseconds, unless it is suspended.
     static let lockTimeout = Duration.seconds(3)
 
-    init(room: String, base: String = Self.base, clock: RoomClock = .machine) {
+    init(room: String, base: String = Self.base, clock: TimerClock = .system) {
         self.room = room
         self.base = base
         self.clock = clock
@@ -116,7 +117,7 @@ package struct RoomDirectory: Sendable {
             let taken = endpoints
             // Milliseconds rather than 1, 2, 3, so that a process that joins after the folder was removed doesn't get
             // the number of an earlier one.
-            let next = max((taken.max() ?? 0) + 1, Int(monotonicNanoseconds() / 1_000_000))
+            let next = max((taken.max() ?? 0) + 1, Int(clock.now / 1_000_000))
             let endpoint = former.flatMap { taken.contains($0) ? nil : $0 } ?? next
             let file = socketPath(of: endpoint)
             // Before creating a folder that couldn't be used.

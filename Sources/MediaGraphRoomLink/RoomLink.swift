@@ -55,16 +55,19 @@ final class RoomLink: RoomTransport {
     /// Held by a peer's thread while it tells the room about users, so that the room hears of changes in the right
     /// order. No other thread takes this lock.
     private let notificationLock = Mutex(())
-    var clock: RoomClock { directory.clock }
+    /// The clock of the peers' timestamps: the machine's, which all processes share, whatever the room's clock is.
+    let timestampClock: TimerClock
     /// How often this process looks for lost peers.
     private let interval: Duration
 
     static let log = DebugCategory("mediagraph-room", "MediaGraph rooms between processes")
 
-    init(in directory: RoomDirectory, delegate: any RoomTransportDelegate, interval: Duration = .seconds(1)) {
-        self.directory = directory
-        self.delegate = delegate
-        self.interval = interval
+    init(
+        in directory: RoomDirectory, delegate: any RoomTransportDelegate, interval: Duration = .seconds(1),
+        timestampClock: TimerClock = .system
+    ) {
+        (self.directory, self.delegate) = (directory, delegate)
+        (self.interval, self.timestampClock) = (interval, timestampClock)
     }
 
     /// Starts the thread that enters the room's folder and accepts connections.
@@ -393,7 +396,7 @@ final class RoomLink: RoomTransport {
 
     /// Starts forwarding a stream of this process to a peer, or changes the resolution that the peer wants.
     func forward(_ key: StreamKey, _ resolution: Resolution, to peer: RoomPeer) {
-        let new = StreamForwarder(delegate.stream(key), clock: clock)
+        let new = StreamForwarder(delegate.stream(key), clock: directory.clock)
         let forwarder = state.withLock { state -> StreamForwarder? in
             guard state.users[key.user] != nil, !state.isStopped else { return nil }
             let forwarder = state.forwarders[key] ?? new

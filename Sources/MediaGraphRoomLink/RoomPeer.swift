@@ -174,8 +174,7 @@ final class RoomPeer: Sendable {
             return state.held[key, default: 0]
         }
         guard let stream = stream(key) else { return true }
-        // The sender's times are of the machine's clock, not of the room's.
-        let now = monotonicNanoseconds()
+        let now = room.timestampClock.now
         switch state.withLock({ $0.streams[key, default: ReceivedStream()].check(shared, now: now) }) {
         case .passes: shared.describe(buffer.access)
         case .refused:

@@ -39,9 +39,9 @@ final class StreamForwarder: Sendable {
     private let reader: StreamReader
     private let state: Mutex<State>
     private let run = Mutex(Run.idle)
-    private let clock: RoomClock
+    private let clock: TimerClock
 
-    init(_ stream: RoomStream, clock: RoomClock = .machine) {
+    init(_ stream: RoomStream, clock: TimerClock = .system) {
         self.stream = stream
         self.clock = clock
         // More for audio, which arrives in bursts of small blocks.
@@ -212,7 +212,7 @@ final class StreamForwarder: Sendable {
             state -> (SharedMemoryPool<ObjectIdentifier>.Allocation?, StreamTiming?) in
             guard state.caps != nil else { return (nil, nil) }
             let allocation = state.pool.allocate(
-                shown.access.size, readers: state.peers.lazy.map { ObjectIdentifier($0) }, now: clock.now())
+                shown.access.size, readers: state.peers.lazy.map { ObjectIdentifier($0) }, now: clock.now)
             let removed = state.pool.takeRemoved()
             if !removed.isEmpty { for peer in state.peers { peer.send(.forget(memories: removed)) } }
             return (allocation, state.timing)

@@ -247,10 +247,11 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
 
     /// Starts the previews, which need no room, before data flows.
     private func open() {
-        let (user, room) = (user, settings.current.room)
+        let (user, room, clock) = (user, settings.current.room, transport.clock)
         let (inputs, outputs, previews) = state.withLock { state in
             for channel in PublishChannel.allCases {
-                state.previews[channel] = RoomStream(StreamKey(user: user, kind: channel.camera), room: room)
+                state.previews[channel] = RoomStream(
+                    StreamKey(user: user, kind: channel.camera), room: room, clock: clock)
             }
             return (state.inputs, state.bindOutputs(where: \.isPreview), state.previews)
         }

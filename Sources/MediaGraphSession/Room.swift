@@ -326,9 +326,9 @@ final class Room: Sendable {
         state.withLock { state in
             if let stream = state.streams[key]?.stream { return stream }
             state.streams = state.streams.filter { $0.value.stream != nil }
-            let stream = RoomStream(key, room: name, isExpected: state.sending.contains(key)) { [weak self] in
-                self?.requested($0, of: key)
-            }
+            let stream = RoomStream(
+                key, room: name, isExpected: state.sending.contains(key), clock: transportKind.clock
+            ) { [weak self] in self?.requested($0, of: key) }
             state.streams[key] = StreamReference(stream: stream)
             return stream
         }

@@ -47,6 +47,7 @@ package final class RoomStream: Sendable {
     /// Counts the frames that remote readers received and lost.
     package let remoteStatistics = NodeStatistics()
     private let state: Mutex<State>
+    private let clock: TimerClock
     /// Held while `requested` is called with the demand, so that the last call has the current demand.
     private let demandTurn = Mutex(())
 
@@ -57,13 +58,15 @@ package final class RoomStream: Sendable {
     ///   - key: The user and the kind of stream.
     ///   - room: The room's name.
     ///   - isExpected: Whether the room has announced that the user sends the stream.
+    ///   - clock: The clock by which key frame requests are limited.
     ///   - requested: Called with the readers' requests.
     init(
-        _ key: StreamKey, room: String, isExpected: Bool = false,
+        _ key: StreamKey, room: String, isExpected: Bool = false, clock: TimerClock = .system,
         requested: @escaping @Sendable (Request) -> Void = { _ in }
     ) {
         state = Mutex(State(isExpected: isExpected))
         self.key = key
+        self.clock = clock
         self.requested = requested
         id = "\(room)/\(key.user)/\(key.kind.stream.rawValue)"
     }
@@ -108,7 +111,7 @@ package final class RoomStream: Sendable {
 
     /// Asks the stream's sender for a key frame, at most once a second.
     package func requestKeyFrame() {
-        let now = monotonicNanoseconds()
+        let now = clock.now
         let (isDue, publisher) = state.withLock { state in
             (state.keyFrameRequests.mayAsk(at: now), state.publisher.publisher)
         }

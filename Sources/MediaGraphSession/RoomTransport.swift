@@ -103,15 +103,15 @@ package struct RoomTransportKind: Sendable {
     let summary: String
     /// What the user can do if `make` throws, or if the transport's start fails.
     let remedy: String
-    /// The clock of the rooms on this transport.
-    let clock: RoomClock
+    /// The clock of the time limits and intervals of the rooms on this transport.
+    let clock: TimerClock
     /// Makes the transport of the room of that name, without blocking. If this throws, the room is limited to this
     /// process.
     let make:
         @Sendable (_ room: String, _ delegate: any RoomTransportDelegate) throws(MediaGraphError) -> any RoomTransport
 
     package init(
-        name: String, summary: String, remedy: String, clock: RoomClock = .machine,
+        name: String, summary: String, remedy: String, clock: TimerClock = .system,
         make:
             @escaping @Sendable (_ room: String, _ delegate: any RoomTransportDelegate) throws(MediaGraphError) ->
             any RoomTransport

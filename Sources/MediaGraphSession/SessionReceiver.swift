@@ -84,7 +84,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
 
     /// Makes the source behind the session's pad for `key`; `nil` if GStreamer can't make the element.
     static func make(
-        _ key: OutputKey, session: String, clock: RoomClock = .machine
+        _ key: OutputKey, session: String, clock: TimerClock = .system
     ) -> (element: Element, reader: StreamReader)? {
         guard let element = try? ElementClass.make(SessionReceiver.self) else { return nil }
         let receiver = ElementClass.implementation(of: element.element, as: SessionReceiver.self)

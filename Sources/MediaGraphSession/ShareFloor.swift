@@ -16,16 +16,16 @@ final class ShareFloor: Sendable {
         var refusal: (error: MediaGraphError, end: UInt64, remoteChanges: UInt64)?
     }
 
-    /// How long a refusal is kept, in nanoseconds, so that a waiting share doesn't ask the transport at every frame.
-    static let refusalLifetime: UInt64 = 100_000_000
+    /// How long a refusal is kept, so that a waiting share doesn't ask the transport at every frame.
+    static let refusalLifetime = Duration.milliseconds(100)
 
-    private let clock: RoomClock
+    private let clock: TimerClock
     private let state = Mutex(State())
     /// Counts the changes that may have ended a remote share. Atomic, because the transport may report such a change
     /// while it decides, when `state` is locked.
     private let remoteChanges = Atomic<UInt64>(0)
 
-    init(clock: RoomClock = .machine) { self.clock = clock }
+    init(clock: TimerClock = .system) { self.clock = clock }
 
     /// Takes the share for a user's stream. Throws `alreadyInUse` while another user shares. `request` asks the
     /// transport, if no local user shares; it returns `nil` if there is no transport.
@@ -77,9 +77,9 @@ final class ShareFloor: Sendable {
 extension ShareFloor.State {
     /// Asks the transport, or throws its last refusal again if that is still valid. Returns the grant, if any.
     fileprivate mutating func ask(
-        _ request: () throws(MediaGraphError) -> ShareDecision?, _ remoteChanges: UInt64, _ clock: RoomClock
+        _ request: () throws(MediaGraphError) -> ShareDecision?, _ remoteChanges: UInt64, _ clock: TimerClock
     ) throws(MediaGraphError) -> (any AnyObject & Sendable)? {
-        if let refusal, refusal.remoteChanges == remoteChanges, clock.now() < refusal.end {
+        if let refusal, refusal.remoteChanges == remoteChanges, clock.now < refusal.end {
             throw refusal.error
         }
         do throws(MediaGraphError) {
@@ -89,7 +89,7 @@ extension ShareFloor.State {
             case nil: return nil
             }
         } catch {
-            refusal = (error, clock.now() + ShareFloor.refusalLifetime, remoteChanges)
+            refusal = (error, clock.time(after: ShareFloor.refusalLifetime), remoteChanges)
             throw error
         }
     }

@@ -156,15 +156,15 @@ package final class StreamReader: Sendable {
     package let statistics: NodeStatistics
     private let monitor: BlockingMonitor<State>
     /// The clock by which a stream stalls.
-    private let clock: RoomClock
+    private let clock: TimerClock
     /// The clock's time in microseconds.
-    private func now() -> Int64 { Int64(clock.now() / 1000) }
+    private func now() -> Int64 { Int64(clock.now / 1000) }
 
     /// - Parameters:
     ///   - bound: The number of raw buffers that may wait.
     ///   - statistics: Counts the buffers that are read and dropped.
     ///   - clock: The clock by which a stream stalls.
-    package init(bound: Int, statistics: NodeStatistics = NodeStatistics(), clock: RoomClock = .machine) {
+    package init(bound: Int, statistics: NodeStatistics = NodeStatistics(), clock: TimerClock = .system) {
         self.statistics = statistics
         self.clock = clock
         monitor = BlockingMonitor(State(queue: BoundedQueue(bound: bound, policy: .dropOldest)))

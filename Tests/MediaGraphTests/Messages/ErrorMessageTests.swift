@@ -245,15 +245,18 @@ import Testing
             throw MediaGraphError.wrapping(Disconnected(), "the source")
         }
         let folder = try TemporaryFolder()
-        let base = folder.file("rooms")
-        let directory = RoomDirectory(room: "r", base: base, clock: PolledClock().clock)
+        let (base, time) = (folder.file("rooms"), VirtualClock())
+        let directory = RoomDirectory(room: "r", base: base, clock: TimerClock(time))
         let entry = try directory.enter()
         let lock = try #require(try FileLock("\(base)/lock"))
         lock.write("1234")
         listing.add(
             "session.join()  // process 1234 holds the rooms' lock and is stopped", replacing: (folder.path, "/here")
         ) {
-            _ = try directory.enter()
+            _ = try directory.enter {
+                time.advance(by: .milliseconds(100))
+                return true
+            }
         }
         withExtendedLifetime((entry, lock)) {}
     }

@@ -181,14 +181,46 @@ import Testing
         #expect(warnings.count == 1 && warnings[0].contains(stream.warning), "\(warnings)")
     }
 
+    @Test("SE-4 a peer's timestamps are compared with the clock of all processes, not with the room's")
+    func timestampsAhead() async throws {
+        let (roomTime, time) = (VirtualClock(), VirtualClock())
+        roomTime.advance(by: .seconds(3600))
+        let process = try OtherProcess(room: #function)
+        let room = OtherRoom()
+        let directory = RoomDirectory(room: #function, clock: TimerClock(roomTime))
+        let link = try RoomLink.started(in: directory, room, timestampClock: TimerClock(time))
+        #expect(try await process.greet(["bob"]))
+        #expect(try await eventually { room.users.all == ["bob"] })
+        let reader = StreamReader(bound: 8)
+        reader.play()
+        room.bobs.add(reader)
+        link.setDemand(room.bobs.demand, for: Self.video)
+        #expect(try await process.isRead(Self.video))
+        process.begin(Self.video, Self.videoCaps)
+        let furthest = time.now + ReceivedStream.furthestAhead
+        for moment in [furthest, furthest + 1, furthest] {
+            process.send(Self.video, length: 384) { $0.moment = moment }
+        }
+        let received = Log<String>()
+        _ = try await eventually {
+            switch reader.next(timeoutNanoseconds: 0) {
+            case .buffer(let frame):
+                _ = frame.buffer.take()
+                received.add("frame")
+            case .signal(.refused(let problem)): received.add(problem)
+            default: break
+            }
+            return received.all.count == 3
+        }
+        #expect(received.all == ["frame", "a timestamp is 5 s ahead of the clock", "frame"])
+        link.stop()
+        process.leave()
+    }
+
     @Test("SE-4 an announced stream that sends nothing is reported as stalled until its first frame")
     func silent() async throws {
-        let (room, time) = ("\(#function)", PolledClock())
-        RoomTransportKind.register(
-            RoomTransportKind(name: "room-silent", summary: "as room, on a test's clock", remedy: "", clock: time.clock)
-            {
-                room, delegate in RoomLink(in: RoomDirectory(room: room), delegate: delegate)
-            })
+        let (room, time) = ("\(#function)", VirtualClock())
+        RoomTransportKind.registerProcesses("room-silent", clock: time)
         let other = try OtherProcess(room: room)
         let graph = try Graph(
             """
@@ -208,7 +240,7 @@ import Testing
         other.send(.stream(Self.video, true))
         #expect(
             try await eventually {
-                time.advance(by: 100_000_000)
+                time.advance(by: .milliseconds(100))
                 return reports.all == [true]
             })
         other.begin(Self.video, Self.videoCaps)

@@ -136,23 +136,29 @@ import Testing
     func heldLock() throws {
         let folder = try TemporaryFolder()
         let base = folder.file("rooms")
-        let time = PolledClock()
-        let directory = RoomDirectory(room: "r", base: base, clock: time.clock)
+        let time = VirtualClock()
+        let directory = RoomDirectory(room: "r", base: base, clock: TimerClock(time))
         let entry = try directory.enter()
         let lock = try #require(try FileLock("\(base)/lock"))
         lock.write("1234")
+        // Time passes whenever the waiting thread looks at the lock.
         func failure(while isWanted: @escaping @Sendable () -> Bool = { true }) -> MediaGraphError? {
             do throws(MediaGraphError) {
-                _ = try directory.enter(while: isWanted)
+                _ = try directory.enter {
+                    time.advance(by: .milliseconds(100))
+                    return isWanted()
+                }
                 return nil
             } catch { return error }
         }
+        let start = time.now
         let error = try #require(failure())
         #expect(error.code == .timeOut && "\(error)".contains("kill -CONT 1234"), "\(error)")
-        #expect(time.now == RoomDirectory.lockTimeout.nanoseconds)
+        #expect(time.now - start == RoomDirectory.lockTimeout.nanoseconds)
         // A wait that nobody wants any more ends before.
-        #expect(failure(while: { time.now < RoomDirectory.lockTimeout.nanoseconds + 10_000_000 }) != nil)
-        #expect(time.now == RoomDirectory.lockTimeout.nanoseconds + 10_000_000)
+        let end = time.now + 500_000_000
+        #expect(failure(while: { time.now < end }) != nil)
+        #expect(time.now == end)
         withExtendedLifetime((entry, lock)) {}
     }
 
@@ -161,7 +167,7 @@ import Testing
         let folder = try TemporaryFolder()
         let base = folder.file("rooms")
         // By this clock, no time limit ever ends.
-        let directory = RoomDirectory(room: "r", base: base, clock: RoomClock(now: { 0 }, pause: { sleepBriefly() }))
+        let directory = RoomDirectory(room: "r", base: base, clock: TimerClock(VirtualClock()))
         let link = try RoomLink.started(in: directory, OtherRoom())
         try link.claimed("bob")
         let held = Mutex(try FileLock("\(base)/lock"))

@@ -222,8 +222,8 @@ import Testing
 
     @Test("SH-1 the first user who sends has the share until both streams are off, across processes too")
     func floor() throws {
-        let time = PolledClock()
-        let floor = ShareFloor(clock: time.clock)
+        let time = VirtualClock()
+        let floor = ShareFloor(clock: TimerClock(time))
         let folder = try TemporaryFolder()
         let requests = Log<String>()
         func take(_ user: String, _ kind: StreamKind, held: String? = nil) -> String? {

@@ -1,5 +1,6 @@
 import CGStreamer
 import GStreamer
+import TestSupport
 import Testing
 
 @testable import MediaGraphCore
@@ -54,10 +55,11 @@ import Testing
 
     @Test("SE-4 frames that a reader can't get still count as arrivals, so the user isn't stalled")
     func withheld() throws {
-        let time = PolledClock()
-        let reader = StreamReader(bound: 2, clock: time.clock)
+        let time = VirtualClock()
+        let start = time.now
+        let reader = StreamReader(bound: 2, clock: TimerClock(time))
         func step(at seconds: Int64) -> String {
-            time.advance(by: UInt64(seconds) * 1_000_000_000 - time.now)
+            time.advance(by: .seconds(seconds) - .nanoseconds(time.now - start))
             switch reader.next(timeoutNanoseconds: 1000) {
             case .stalled(let isStalled): return isStalled ? "stalled" : "resumed"
             case .idle: return "idle"

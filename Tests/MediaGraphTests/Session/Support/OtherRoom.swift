@@ -41,8 +41,11 @@ extension RoomLink {
         try started(in: RoomDirectory(room: room), delegate)
     }
 
-    static func started(in directory: RoomDirectory, _ delegate: OtherRoom) throws(MediaGraphError) -> RoomLink {
-        let link = RoomLink(in: directory, delegate: delegate, interval: .milliseconds(10))
+    static func started(
+        in directory: RoomDirectory, _ delegate: OtherRoom, timestampClock: TimerClock = .system
+    ) throws(MediaGraphError) -> RoomLink {
+        let link = RoomLink(
+            in: directory, delegate: delegate, interval: .milliseconds(10), timestampClock: timestampClock)
         let outcome = BlockingMonitor<Result<Void, MediaGraphError>?>(nil)
         link.start { problem in outcome.withLock { $0 = problem.map { .failure($0) } ?? .success(()) } }
         try (outcome.wait(timeout: .seconds(60)) { $0 } ?? .failure(.timeOut(.init("the link's start")))).get()
@@ -62,13 +65,15 @@ extension RoomLink {
     }
 }
 
-/// A room's clock that only moves while a thread polls, by a millisecond each time.
-final class PolledClock: Sendable {
-    private let time = Atomic<UInt64>(0)
-    /// In nanoseconds.
-    var now: UInt64 { time.load(ordering: .relaxed) }
-    func advance(by nanoseconds: UInt64) { time.wrappingAdd(nanoseconds, ordering: .relaxed) }
-    var clock: RoomClock { RoomClock(now: { self.now }, pause: { self.advance(by: 1_000_000) }) }
+extension RoomTransportKind {
+    /// Registers a transport that works as `room` does, with a clock that the test advances.
+    static func registerProcesses(_ name: String, clock: VirtualClock) {
+        let clock = TimerClock(clock)
+        register(
+            RoomTransportKind(name: name, summary: "as room, on a test's clock", remedy: "", clock: clock) {
+                RoomLink(in: RoomDirectory(room: $0, clock: clock), delegate: $1)
+            })
+    }
 }
 
 extension StreamReader {
