@@ -1,5 +1,6 @@
 import CGStreamer
 import CGStreamerShims
+import Synchronization
 
 /// An element factory, as GStreamer's registry and the element's class describe it. No element is created, except where
 /// a member says so.
@@ -35,6 +36,9 @@ package struct ElementFactoryInfo: Sendable, Hashable {
     /// The names of all element factories that this process knows, sorted.
     package static var allNames: [String] {
         GStreamerRuntime.initialize()
+        // Changes whenever the registry does. Read before the list, so that a later change isn't missed.
+        let cookie = gst_registry_get_feature_list_cookie(gst_registry_get())
+        if let known = knownNames.withLock({ $0 }), known.cookie == cookie { return known.names }
         let list = gst_registry_get_feature_list(gst_registry_get(), cgst_type_element_factory())
         defer { gst_plugin_feature_list_free(list) }
         var names: [String] = []
@@ -44,8 +48,13 @@ package struct ElementFactoryInfo: Sendable, Hashable {
                 takeString(gst_object_get_name(item.pointee.data.assumingMemoryBound(to: GstObject.self))) ?? "")
             node = item.pointee.next
         }
-        return names.sorted()
+        names.sort()
+        knownNames.withLock { $0 = (cookie, names) }
+        return names
     }
+
+    /// The names that `allNames` last found: to list and sort over a thousand names takes milliseconds.
+    private static let knownNames = Mutex<(cookie: UInt32, names: [String])?>(nil)
 
     /// Sets a factory's rank to none in this process, so that elements that choose others by rank, such as
     /// `autovideosink`, ignore it. It can still be created by name. Does nothing if there is no such factory.
