@@ -86,7 +86,7 @@ import Testing
         pipeline.setState(.playing)
         // A pipeline that is still changing state might restart a source that has just been stopped.
         #expect(waitUntil { pipeline.isPlaying })
-        for number in 0..<500 {
+        for number in 0..<Soak.count(150, soak: 500) {
             let user = try Element(
                 parsing: """
                     audiotestsrc wave=white-noise samplesperbuffer=9600 !

@@ -216,6 +216,7 @@ import Testing
         let speaker = try #require(pipeline.element(named: "s"))
         pipeline.setState(.playing)
         let rounds = Atomic<Int>(0)
+        let count = Soak.count(50, soak: 150)
         let thread = NativeThread("users") {
             var random = SplitMix64(state: 5)
             var present: (source: Element, pad: Pad)?
@@ -227,7 +228,7 @@ import Testing
                 user.source.setState(.null)
                 pipeline.remove(user.source)
             }
-            for round in 0..<150 {
+            for round in 0..<count {
                 let (isLive, samples) = (Bool.random(using: &random), Int.random(in: 1...500, using: &random))
                 let source = try! Element(
                     parsing: "audiotestsrc is-live=\(isLive) samplesperbuffer=\(samples) \(format)")
@@ -249,7 +250,7 @@ import Testing
             }
         }
         thread.join()
-        #expect(rounds.load(ordering: .relaxed) == 150)
+        #expect(rounds.load(ordering: .relaxed) == count)
         pipeline.setState(.null)
     }
 

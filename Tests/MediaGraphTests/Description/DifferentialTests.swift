@@ -142,7 +142,7 @@ import Testing
         ]
         var random = SplitMix(seed: 0x6772_3200)
         var accepted = 0
-        for _ in 0..<4000 {
+        for _ in 0..<Soak.count(1200, soak: 4000) {
             let text = (0..<Int.random(in: 1...9, using: &random)).map { _ in
                 pieces.randomElement(using: &random)! + (Bool.random(using: &random) ? " " : "")
             }.joined()
@@ -169,7 +169,7 @@ import Testing
                 #expect(parsed.problems.map(\.message) == [], "\(text.debugDescription) is fine for GStreamer")
             }
         }
-        #expect(accepted > 100)
+        #expect(accepted > 30)
     }
 
     // MARK: Comparing

@@ -15,7 +15,7 @@ import Testing
     init() throws { try Nodes.register() }
 
     private static let environment = ProcessInfo.processInfo.environment
-    private static let seconds = environment["MEDIAGRAPH_SOAK_SECONDS"].flatMap(Double.init) ?? 0.7
+    private static let seconds = Soak.seconds ?? 0.4
 
     private struct Random: RandomNumberGenerator {
         var state: UInt64

@@ -274,7 +274,7 @@ import Testing
 
     /// The number of fuzzed messages. `make soak` sends a hundred thousand.
     private static let messageCount =
-        ProcessInfo.processInfo.environment["MEDIAGRAPH_SOAK_SECONDS"] == nil ? 1000 : 100_000
+        Soak.count(1000, soak: 100_000)
 
     @Test("SE-4 a reader's graph survives random messages from another process, and valid data still arrives")
     func fuzz() async throws {
