@@ -5,6 +5,17 @@ extension [Int16] {
     public var largest: Int? { indices.max { self[$0] < self[$1] } }
 }
 
+/// Returns the largest difference between a sample and the one before it, which for the first one is `last`.
+public func largestStep(in samples: Span<Int16>, after last: Int16) -> Int {
+    var (last, largest) = (Int(last), 0)
+    for index in samples.indices {
+        let sample = Int(samples[index])
+        largest = max(largest, abs(sample - last))
+        last = sample
+    }
+    return largest
+}
+
 /// A sine, and a measure of how far a sound differs from it.
 public struct Sine: Sendable {
     /// The frequency in Hz.
@@ -23,6 +34,15 @@ public struct Sine: Sendable {
     public func samples(_ start: Int, _ count: Int) -> [Int16] {
         (start..<start + count).map {
             Int16((32767 * amplitude * sin(2 * .pi * frequency * Double($0) / Double(rate))).rounded())
+        }
+    }
+
+    /// Returns the indices of the samples that don't follow from the two before them, as each sample of a sine does. The
+    /// rounding errors of three samples sum up to less than 3.
+    public func clicks(in samples: [Int16], above limit: Double) -> [Int] {
+        let factor = 2 * cos(2 * Double.pi * frequency / Double(rate))
+        return samples.indices.dropFirst(2).filter {
+            abs(Double(samples[$0]) - factor * Double(samples[$0 - 1]) + Double(samples[$0 - 2])) > limit
         }
     }
 

@@ -218,10 +218,12 @@ import Testing
     func latency() throws {
         let mic = try MicHarness(["drift": "none"], sinkCaps: "audio/x-raw,rate=48000")
         try sendNow(mic.sender, Self.block)
-        _ = mic.pull()
+        mic.harness.setTime(.milliseconds(100))
+        #expect(mic.pull() != nil)
         let latency = try #require(mic.harness.latency)
         #expect(latency.isLive && latency.minimum == .milliseconds(70))
         try sendNow(mic.sender, [Int16](repeating: 0, count: 160), rate: 8000)
+        mic.harness.setTime(.milliseconds(200))
         #expect(waitUntil { (mic.harness.latency?.minimum ?? .zero) > .milliseconds(74) })
         #expect(try #require(mic.harness.latency).minimum < .milliseconds(90))
         let fast = try MicHarness(["pace": "fast"])
