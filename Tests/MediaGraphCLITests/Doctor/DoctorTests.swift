@@ -120,15 +120,19 @@ import Testing
             xvfb-run -a -s '-screen 0 640x480x24 -noreset' bash -uc '
                 server=$(pgrep --newest -f "Xvfb $DISPLAY ")
                 kill -STOP $server
-                mediagraph doctor "ximagesrc ! ximagesink"; echo doctor $?
-                mediagraph devices; echo devices $?
-                mediagraph run --duration 1 "$SLATE"
-                echo slate $?
-                mediagraph run --duration 1 "devicesource kind=screen ! fakesink"; echo never $?
-                mediagraph check "ximagesrc ! fakesink" & mediagraph graph "ximagesrc ! fakesink" >/dev/null &
-                mediagraph run "ximagesrc ! fakesink"; echo run $?
+                # All at once, because each waits for the server as long as it may.
+                job() { local name=$1; shift; "$@" >"$SOUND_DIR/$name"; echo "$name $?" >>"$SOUND_DIR/$name"; }
+                job doctor mediagraph doctor "ximagesrc ! ximagesink" &
+                job devices mediagraph devices &
+                job slate mediagraph run --duration 1 "$SLATE" &
+                job never mediagraph run --duration 1 "devicesource kind=screen ! fakesink" &
+                job check mediagraph check "ximagesrc ! fakesink" &
+                job graph mediagraph graph "ximagesrc ! fakesink" &
+                job run mediagraph run "ximagesrc ! fakesink" &
                 wait
-                kill -CONT $server'
+                kill -CONT $server
+                cd "$SOUND_DIR"
+                cat doctor devices slate never run'
             """)
         for line in [
             "the X server hangs: it doesn't answer within five seconds", "doctor 1", "devices 1", "slate 0", "never 1",

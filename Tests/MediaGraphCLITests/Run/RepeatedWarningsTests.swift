@@ -21,8 +21,8 @@ import Testing
 
     @Test("GR-3 run shows a repeated warning once, with a count at the end; --json has each one")
     func run() throws {
-        // srtsrc warns each time it can't connect.
-        let description = "srtsrc uri=srt://127.0.0.1:9 ! fakesink"
+        // srtsrc warns each time it can't connect, here five times a second.
+        let description = "srtsrc uri=srt://127.0.0.1:9?conntimeo=200 ! fakesink"
         let text = try LiveProgram("run", description)
         let json = try LiveProgram("run", "--json", description)
         // The text run began earlier, so it has at least two warnings when the JSON run has three.
