@@ -62,8 +62,13 @@ import Testing
             waits '"lost"'
             HOME=$SOUND_DIR XDG_RUNTIME_DIR=$SOUND_DIR "${server[@]}" &
             waits '"back"'
-            # The microphone must not be lost again.
-            sleep 4
+            # The microphone must not be lost again before its next blocks.
+            frames() { grep -o '"frames":[0-9]*' "$log" | tail -n 1 | cut -d : -f 2; }
+            for _ in 1 2 3; do
+                before=$(frames)
+                for _ in $(seq 1200); do if [ "$(frames)" -gt "$before" ]; then break; fi; sleep 0.05; done
+                [ "$(frames)" -gt "$before" ]
+            done
             kill -TERM $graph
             wait $graph
             cat "$log"
