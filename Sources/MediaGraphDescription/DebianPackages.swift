@@ -76,7 +76,7 @@ package final class DebianPackages: Sendable {
 private enum AptLists {
     static let directory = "/var/lib/apt/lists"
     static let helper = "/usr/lib/apt/apt-helper"
-    /// The longest that a message may wait for the name of a package.
+    /// The longest time for which a message may wait for a package's name.
     static let timeLimit = Duration.milliseconds(1500)
 
     /// Returns the fields `Package` and `Gstreamer-…` of all packages with GStreamer plugins; empty without apt, or

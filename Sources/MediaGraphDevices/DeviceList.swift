@@ -4,7 +4,7 @@ import MediaGraphCore
 public struct DeviceList: Sendable {
     /// The devices, sorted by kind with cameras first, and in each kind with the default device first.
     public var devices: [MediaDevice]
-    /// A `timeOut` error for each sound server, X server and driver that didn't answer. Their devices are missing in
+    /// A `timeOut` error for each sound server, X server and driver that didn't answer. Their devices are missing from
     /// ``devices``.
     public var unanswered: [MediaGraphError]
 

@@ -35,9 +35,10 @@ final class ScreenCapture: Sendable {
     /// Looks up the window and reconnects the element to it. Blocks. Call it before the element goes to PAUSED, on the
     /// thread that changes its state.
     ///
-    /// - Parameter timeout: The time to wait for others that connect to an X server; `nil` for no limit.
+    /// - Parameter timeout: The time to wait while other threads connect to X servers; `nil` for no limit.
     func choose(within timeout: Duration? = nil) throws(MediaGraphError) {
-        // Keeps a server that resets itself when its last client leaves, if the element was that client.
+        // A server may reset itself when its last client disconnects. This connection prevents that while the element
+        // reconnects.
         let hold = XWindows.hold(display)
         defer { hold.map(XWindows.release) }
         try ScreenTurn.take(within: timeout) { () throws(MediaGraphError) in

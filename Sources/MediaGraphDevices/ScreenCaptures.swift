@@ -34,11 +34,11 @@ package final class ScreenCaptures: Sendable {
         let all =
             captures.withLock { $0.all }
             ?? pipeline.allElements.compactMap(ScreenCapture.init).filter { $0.element.deviceSource == nil }
-        // The thread that reports a loss is an element's, which others may wait for.
+        // Losses are reported on a thread of an element. Don't block that thread: other threads may be waiting for it.
         let listener = XConnections.Listener { [weak self] loss in
             switch loss {
             case .server(let name):
-                // The control queue may be waiting for that element.
+                // On a queue of its own, because the control queue may be waiting for that element.
                 DispatchQueue(label: "mediagraph.screens").async { Self.fail(pipeline, without: name) }
             case .window(let number, let server):
                 guard let self else { return }
@@ -136,7 +136,8 @@ package final class ScreenCaptures: Sendable {
         }
         (source ?? sink ?? pipeline).postError(source == nil ? .write : .read, "\(error)", details: error.details)
         for capture in captures where capture.element.deviceSource == nil {
-            // Sent behind the source, whose thread is in Xlib: the source would wait for that thread. May block.
+            // Sent to the source's peer, because the source itself would wait for its thread, which is stuck in Xlib. On
+            // a queue, because the call may block.
             DispatchQueue(label: "mediagraph.end").async {
                 capture.element.staticPad("src")?.peer?.sendEndOfStream()
             }

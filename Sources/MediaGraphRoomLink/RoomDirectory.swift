@@ -113,7 +113,7 @@ package struct RoomDirectory: Sendable {
     ) throws(MediaGraphError) -> Entry {
         try Self.prepare(base)
         return try withLock(while: isWanted) { () throws(MediaGraphError) in
-            for room in Self.files(base) where room != Self.lockName { Self.tidy("\(base)/\(room)") }
+            for room in Self.files(base) where room != Self.lockName { Self.removeRemains(of: "\(base)/\(room)") }
             let taken = endpoints
             // Milliseconds rather than 1, 2, 3, so that a process that joins after the folder was removed doesn't get
             // the number of an earlier one.
@@ -150,19 +150,19 @@ package struct RoomDirectory: Sendable {
     /// the folder is removed later, so that this never waits.
     func leave(_ endpoint: Int) {
         unlink(socketPath(of: endpoint))
-        if tidy(.none) { return }
-        NativeThread("room-tidy") { [self] in
+        if removeFolder(.none) { return }
+        NativeThread("room-removal") { [self] in
             // If this fails, the next process that enters a room does it.
-            _ = tidy(FileLock.Wait(limit: Self.lockTimeout, clock: clock))
+            _ = removeFolder(FileLock.Wait(limit: Self.lockTimeout, clock: clock))
         }.detach()
     }
 
     /// Removes the room's folder if no process is left. Returns false if another process holds the lock.
-    private func tidy(_ wait: FileLock.Wait) -> Bool {
+    private func removeFolder(_ wait: FileLock.Wait) -> Bool {
         do throws(MediaGraphError) {
             guard let lock = try FileLock(lockPath, wait) else { return false }
             lock.write("\(getpid())")
-            withExtendedLifetime(lock) { Self.tidy(path) }
+            withExtendedLifetime(lock) { Self.removeRemains(of: path) }
         } catch {
             // The folder of all rooms is gone, and this room's folder with it.
         }
@@ -235,7 +235,7 @@ package struct RoomDirectory: Sendable {
 
     /// Removes what dead processes have left in a room's folder, and the folder if it is empty. Called with the lock
     /// held.
-    private static func tidy(_ room: String) {
+    private static func removeRemains(of room: String) {
         var isEmpty = true
         for file in files(room) where file != shareName {
             let path = "\(room)/\(file)"

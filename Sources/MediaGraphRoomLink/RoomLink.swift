@@ -82,7 +82,7 @@ final class RoomLink: RoomTransport {
             }
             report(nil)
             while true {
-                lookAround()
+                findPeers()
                 guard let socket = state.withLock({ $0.entry?.socket }) else { return }
                 switch socket.accept(timeout: interval) {
                 case .connected(let socket): add(RoomPeer(socket, room: self))
@@ -116,7 +116,7 @@ final class RoomLink: RoomTransport {
 
     /// Connects to the processes that entered the room earlier. A process that can't be reached now is tried again
     /// later.
-    func lookAround() {
+    func findPeers() {
         guard ensureRegistered() else { return }
         let (endpoint, known) = state.withLock { state in
             (state.entry?.endpoint, state.strangers.union(state.peers.compactMap(\.endpoint)))

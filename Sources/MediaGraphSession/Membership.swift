@@ -20,13 +20,13 @@ final class Membership: RoomMember {
 
     /// Joins the room, and waits until the transport has answered, `leave` is called or the graph is stopped.
     ///
-    /// A state change waits here, so that a graph whose user is refused doesn't start. No lock is held meanwhile but
-    /// the element's state lock and those of the bins around it, so only this graph waits.
+    /// A state change waits here, so that a graph whose user is refused doesn't start. Only the state locks of the
+    /// element and of the bins around it are held meanwhile, so no other graph waits.
     func join() throws(MediaGraphError) {
         let graph = owner.element?.outermost
         defer { if let graph { SessionJoins.end(self, in: graph) } }
         try room.join(self) {
-            // Only now, so that `leave` finds what it cancels.
+            // After the join was requested, so that `leave` finds a join to cancel.
             if let graph, !SessionJoins.begin(self, in: graph) { leave() }
         }
     }

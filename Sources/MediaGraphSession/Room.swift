@@ -35,8 +35,8 @@ final class Room: Sendable {
         var sending: Set<StreamKey> = []
         /// Set while there are users.
         var reach: RoomReach?
-        /// Whether a thread makes, starts or stops the transport.
-        var isChangingReach = false
+        /// Whether a thread is making, starting or stopping the transport.
+        var isChangingTransport = false
 
         var transport: (any RoomTransport)? {
             if case .everybody(let transport) = reach { transport } else { nil }
@@ -61,9 +61,9 @@ final class Room: Sendable {
 
         /// Returns how the transport has to change, and makes the caller's thread the one that changes it; `nil` if
         /// nothing has to change, or if another thread is changing it.
-        mutating func nextChange() -> ReachChange? {
-            guard !isChangingReach, users.isEmpty != (reach == nil) else { return nil }
-            isChangingReach = true
+        mutating func nextChange() -> TransportChange? {
+            guard !isChangingTransport, users.isEmpty != (reach == nil) else { return nil }
+            isChangingTransport = true
             guard let old = reach else { return .open }
             // From here on the room no longer uses this transport.
             (reach, sending) = (nil, [])
@@ -75,7 +75,7 @@ final class Room: Sendable {
         }
     }
 
-    private enum ReachChange: Sendable {
+    private enum TransportChange: Sendable {
         case open
         case close((any RoomTransport)?, [RoomStream])
     }
@@ -159,14 +159,14 @@ final class Room: Sendable {
             return state.users[member.user, default: RoomVisits()].join(member, number: state.visitCount, completion)
         }
         guard isFree else { return completion(.failure(.nameTaken(member.user, in: name))) }
-        changeReach()
+        updateTransport()
         proceed(member.user)
     }
 
     /// Removes a member, and notifies the others. Cancels the member's join if that isn't complete.
     ///
-    /// When this returns, the transport has been told, unless another thread is just calling the transport for this
-    /// user; then that thread does it. A user of the same name can join at once.
+    /// Notifies the transport before it returns. If another thread is calling the transport for this user, that thread
+    /// notifies it afterwards, and `leave` doesn't wait. A user of the same name can join at once.
     func leave(_ member: any RoomMember) {
         let completion = state.withLock { state in
             let completion = state.users[member.user]?.leave(member)
@@ -186,16 +186,16 @@ final class Room: Sendable {
         proceed(key.user)
     }
 
-    /// Does what is to do for a user, unless another thread is doing it.
+    /// Takes the pending steps for a user. If another thread is taking one, that thread continues with the others.
     private func proceed(_ user: String) {
         var done: RoomVisits.Step?
         while let step = state.withLock({ $0.next(of: user, after: done) }) {
             perform(step, of: user)
-            // What the caller of `join` does from now on, its own thread does.
+            // From now on, each thread that requests a step takes it.
             if case .complete = step { return }
             done = step
         }
-        changeReach()
+        updateTransport()
     }
 
     /// Takes one step for a user, without a lock held.
@@ -216,8 +216,8 @@ final class Room: Sendable {
             transport?.leave(user)
             if wasJoined { for other in others { other.left(user) } }
         case .complete(let completion, let result):
-            // A room that nobody is in has closed when the caller hears of it.
-            changeReach()
+            // First, so that the transport of a room without users has stopped when the completion is called.
+            updateTransport()
             completion(result)
         }
     }
@@ -237,7 +237,7 @@ final class Room: Sendable {
         let (present, isSent) = (Set(self.users), state.withLock { $0.sending })
         for key in sending.subtracting(isSent) { member.streamChanged(key, isOn: false) }
         for user in users where !present.contains(user) { member.left(user) }
-        // What was requested of these users before the transport knew this member.
+        // Readers may have requested these users' streams before the transport knew this member.
         for stream in state.withLock({ $0.streams { remote.contains($0.key.user) } }) { stream.demandChanged() }
         if case .thisProcess(let error) = reach {
             member.roomIsLimitedToProcess(because: error, remedy: transportKind.remedy)
@@ -262,9 +262,9 @@ final class Room: Sendable {
 
     // MARK: The transport
 
-    /// Makes and starts the transport if there are users and no transport, and stops it if there are no users any more.
-    /// One thread at a time does that; what other threads change meanwhile, it does afterwards.
-    private func changeReach() {
+    /// Makes and starts the transport if the room has users but no transport, and stops it if the room has no users any
+    /// more. One thread at a time does this, and afterwards checks for changes that other threads have made meanwhile.
+    private func updateTransport() {
         while let change = state.withLock({ $0.nextChange() }) {
             switch change {
             case .open: open()
@@ -275,7 +275,7 @@ final class Room: Sendable {
                     stream.setExpected(false)
                 }
             }
-            state.withLock { $0.isChangingReach = false }
+            state.withLock { $0.isChangingTransport = false }
         }
     }
 

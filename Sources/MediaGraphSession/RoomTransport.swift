@@ -16,10 +16,10 @@ import Synchronization
 /// `setStatus(true)`, `send`. Check input first; `refuse`, `refuseBuffer` and `countLoss` report what can't be shown.
 /// Announce with `remoteStreamChanged` what a remote user sends, whether or not anybody here reads it.
 ///
-/// The room calls these methods on any thread, including streaming threads, and while other work waits for the call. So
-/// they mustn't block: what takes a round trip, or waits for a lock of another process, goes on after the method has
-/// returned, and its outcome is reported later. The room calls `join`, `streamChanged` and `leave` of one user one at a
-/// time and in order, and so `start` and `stop`. Calls for different users may overlap.
+/// The room calls these methods on any thread, including streaming threads, and other work waits for them to return. So
+/// they mustn't block: a method that needs a round trip, or a lock of another process, returns first and reports its
+/// outcome later. The calls of `join`, `streamChanged` and `leave` for one user come one at a time and in order, and so
+/// do `start` and `stop`. Calls for different users may overlap.
 package protocol RoomTransport: AnyObject, Sendable {
     /// Called once, before the first `join`. Call `report` once, on any thread, also from within this method: with
     /// `nil` when users can join, or with the reason why remote users can't be reached. With a reason, the room is

@@ -36,25 +36,25 @@ struct RoomVisits: Sendable {
         case arrive(any RoomMember, hasMoved: Bool)
         case announce(StreamKey, isOn: Bool)
         case leave(any RoomMember, wasJoined: Bool)
-        /// Tell the caller of `join` the outcome. Nothing else is to do for the user by then, and other threads may
-        /// take the next steps at once.
+        /// Report the outcome to the caller of `join`. This step comes when no other step is pending; while it is being
+        /// taken, other threads may already take the next ones.
         case complete(Completion, Result<Void, MediaGraphError>)
     }
 
     private var visits: [Visit] = []
-    /// Whether a thread takes a step.
+    /// Whether a thread is taking a step.
     private var isBusy = false
 
     var isEmpty: Bool { visits.isEmpty }
 
-    /// The user, if in the room: not while joining, nor from the call of `leave` on.
+    /// The user in the room; `nil` while the user is joining, and after `leave` has been called.
     var member: (any RoomMember)? {
         guard let visit = visits.first, case .joined = visit.phase, !visit.isLeaving else { return nil }
         return visit.member
     }
 
-    /// Adds a visit; `number` is unique in the room. Returns false if the name is taken: if the user is in the room or
-    /// joining, and isn't leaving.
+    /// Adds a visit; `number` is unique in the room. Returns false if the name is taken, that is, unless the user's last
+    /// visit is over or ending.
     mutating func join(_ member: any RoomMember, number: UInt64, _ completion: @escaping Completion) -> Bool {
         guard visits.last?.isLeaving ?? true else { return false }
         visits.append(Visit(number: number, member: member, completion: completion))
@@ -87,7 +87,7 @@ struct RoomVisits: Sendable {
     }
 
     /// Returns the next step for the user, and makes the caller's thread the one that takes it; `nil` if there is
-    /// nothing to do, or if another thread is at it. `done` is the step that this thread has taken.
+    /// nothing to do, or if another thread is taking a step. `done` is the step that this thread has taken.
     mutating func next(after done: Step?, in reach: RoomReach?) -> Step? {
         switch done {
         case nil, .complete: break

@@ -1,7 +1,7 @@
 import GStreamer
 import Synchronization
 
-/// The sessions for whose joins a state change waits, by their graphs.
+/// The sessions, by graph, that are joining while a state change of their graph waits for them.
 ///
 /// A graph is stopped on the queue on which it is started, and that queue is blocked while a session waits there for
 /// its transport. So `Graph` cancels the joins before it queues the stop.

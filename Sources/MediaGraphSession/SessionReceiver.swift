@@ -263,8 +263,8 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         shown.demand = demand
         guard let scaler = format.scaler(demand), downstreamAccepts(scaler.caps) else { return }
         setCaps(scaler.caps)
-        // A scaler downstream may have to enlarge the smaller frames again. Only the new caps show that, as another
-        // demand.
+        // If a scaler downstream would have to enlarge the smaller frames again, downstream answers the new caps with
+        // another demand.
         negotiate()
         guard demand == shown.demand else {
             shown.demand = .native

@@ -206,8 +206,8 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         return .ok
     }
 
-    /// Returns whether the stream may be sent. A share may not while another user shares; this is reported once, and
-    /// tried again with each buffer.
+    /// Returns whether the stream may be sent. A share may not be sent while another user shares. That is reported only
+    /// once, but asked again for each buffer.
     private func mayBegin(_ publication: Publication) -> Bool {
         let key = publication.stream.key
         do throws(MediaGraphError) {

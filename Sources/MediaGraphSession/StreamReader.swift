@@ -97,7 +97,7 @@ package final class StreamReader: Sendable {
         var memoryNotice = MemoryNotice.none
         var isRefusedDownstream = false
         var stallWatch = StallWatch()
-        /// Whether a stall has ended of which the reader hasn't been told.
+        /// Whether a stall has ended and the reader hasn't been told yet.
         var hasResumed = false
 
         mutating func takeResumption() -> Bool {

@@ -93,8 +93,8 @@ extension Element {
         try PropertyRefusal.quietly(self) { () throws(PropertyError) in try setProperty(name, parsing: text) }
     }
 
-    /// Returns the reason for programs of the refusal that this thread got last from the element, once; `nil` if the
-    /// element gave none.
+    /// Returns the machine-readable reason with which the element last refused a value on this thread, and forgets the
+    /// reason; `nil` if the element gave none.
     package func takeRefusalDetails() -> Structure? { PropertyRefusal.takeDetails(self) }
 
     /// Returns the values that a property accepts, in words.

@@ -39,7 +39,7 @@ extension Element {
     }
 }
 
-/// Returns what `make` makes of the objects of an iterator, and frees the iterator.
+/// Calls `make` for each object of an iterator and returns the results. Frees the iterator.
 func collect<Object>(
     _ iterator: UnsafeMutablePointer<GstIterator>?, _ make: (UnsafeMutableRawPointer) -> Object
 ) -> [Object] {

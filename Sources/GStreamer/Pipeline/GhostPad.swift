@@ -170,7 +170,7 @@ public struct GhostPad: Sendable, Equatable {
                 }, nil, nil))
     }
 
-    /// Pushes a GAP event of the buffer's time. Pushes nothing if the buffer has no timestamp.
+    /// Pushes a GAP event with the buffer's timestamp and duration. Pushes nothing if the buffer has no timestamp.
     private static func pushGap(like buffer: UnsafeMutablePointer<GstBuffer>?, from pad: UnsafeMutablePointer<GstPad>?)
     {
         guard let buffer, buffer.pointee.pts != GstClockTime.max else { return }

@@ -23,8 +23,8 @@ extension HandlerStructure {
     package static var nodes: String { kind.node }
 }
 
-/// A handler behind a pointer, which avoids dynamic exclusivity checks: 117 instructions a frame. They could find
-/// nothing: a node makes one call at a time.
+/// Stores a handler in memory that it allocates, because access through a pointer isn't checked for exclusivity at run
+/// time. The checks would cost 117 instructions a frame and find nothing, since a node makes one call at a time.
 struct HandlerStorage<Handler>: ~Copyable {
     let pointer: UnsafeMutablePointer<Handler>
 

@@ -37,7 +37,7 @@ package enum NestedDescriptionCheck {
         DescriptionChecks.problems(in: parsed).first { $0.severity == .error }
     }
 
-    /// Returns the first element whose sink pad nothing in the description is linked to.
+    /// Returns the first element that has a sink pad and no link to it in the description.
     private static func elementWithoutInput(_ outline: DescriptionOutline) -> String? {
         outline.elements.indices.first { index in
             let templates = ElementFactoryInfo.find(outline.elements[index].factory)?.padTemplates ?? []

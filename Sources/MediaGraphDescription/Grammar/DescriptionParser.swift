@@ -7,7 +7,7 @@ struct DescriptionParser {
         var last: ParsedLink.End?
     }
 
-    /// The limit for nested bins, each of which takes stack. Nobody writes as many.
+    /// The limit for nested bins, because parsing each of them takes stack space. No real description reaches it.
     static let maximumDepth = 200
 
     let bytes: [UInt8]

@@ -1,7 +1,7 @@
 /// Splits expanded text into the same tokens as GStreamer's lexer (gst/parse/parse.l).
 ///
-/// Like flex, it takes the longest match, and the first rule's of several equally long ones. It must split every text
-/// as GStreamer does; otherwise the checks would examine another description than the one that runs.
+/// Like flex, it takes the longest match, and of several equally long ones that of the first rule. It must split every
+/// text as GStreamer does; otherwise the checks would examine another description than the one that runs.
 struct Lexer {
     private let text: LexerPatterns
     private var offset = 0

@@ -137,7 +137,7 @@ struct SourceScanner {
         guard backslashes > 0, offset + backslashes < end, bytes[offset + backslashes] == UInt8(ascii: "\"") else {
             return nil
         }
-        // Nobody writes as many levels.
+        // No real description has that many levels.
         guard depth < 8 else { return nil }
         if depth > 0, backslashes == 1 << depth - 1 { return (backslashes + 1, false) }
         let before = bytes[..<offset].last { !$0.isSpace }

@@ -128,8 +128,8 @@ final class DeviceChain: Sendable {
     /// sound of another device.
     var isFromSoundServer: Bool { device.factoryName == "pulsesrc" }
 
-    /// The shortest time without data after which the device may count as lost, however short `stallTimeout`, in
-    /// nanoseconds, is.
+    /// Returns the shortest time without data after which the device may count as lost, even if `stallTimeout` (in
+    /// nanoseconds) is shorter.
     func minimumTimeout(_ stallTimeout: UInt64) -> Duration {
         // The first data may take as long as opening the device.
         guard flow.hasBegun else { return DeviceSettings.minimumTimeout }

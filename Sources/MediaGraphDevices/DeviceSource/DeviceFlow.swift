@@ -109,7 +109,7 @@ final class DeviceFlow: FlowWatch, @unchecked Sendable {
         }
         let timestamp = buffer.presentationTimestamp
         if let timestamp {
-            // Too early buffers don't count as the device's return.
+            // Buffers that are too early don't count as the device's return.
             guard timestamp.nanoseconds >= begin.load(ordering: .relaxed) else { return false }
             let last = lastEnd.load(ordering: .relaxed)
             if last > 0, timestamp.nanoseconds > last + Self.hole {

@@ -50,7 +50,7 @@ extension DeviceSourceElement {
         // others.
         let listTimeout = callTimeout - min(callTimeout / 2, .seconds(1))
         let label = settings.source.isEmpty ? "the default \(settings.kind.nick)" : settings.source
-        // Only until the device has told its own name.
+        // Used until the device's own name is known.
         deviceState.withLock { if $0.label.isEmpty { $0.label = label } }
         let chain = try ask(label, within: callTimeout, isOpening: true) { [deviceState] () throws(MediaGraphError) in
             let text =
@@ -249,7 +249,7 @@ extension DeviceSourceElement {
             ?? downstream.flatMap(MediaType.init)
     }
 
-    /// Tries whether the device has returned. It counts as returned when its first buffer arrives.
+    /// Tries to open the device again. It counts as returned when its first buffer arrives.
     private func attempt() {
         do throws(MediaGraphError) {
             try openChain(isHeld: true)

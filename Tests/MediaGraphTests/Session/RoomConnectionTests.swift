@@ -97,7 +97,7 @@ import Testing
         // The connection may end a moment before the link knows why.
         #expect(waitUntil { link.hasStrangers })
         while accepted(.zero) != nil {}
-        for _ in 0..<3 { link.lookAround() }
+        for _ in 0..<3 { link.findPeers() }
         #expect(accepted(.zero) == nil && other.users.all.count == 4)
         link.stop()
         directory.leave(entry.endpoint)

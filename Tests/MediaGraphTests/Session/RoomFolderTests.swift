@@ -115,14 +115,14 @@ import Testing
         let link = RoomLink(in: directory, delegate: first)
         #expect(try link.enter())
         chmod(directory.path, 0o777)
-        for _ in 0..<3 { link.lookAround() }
+        for _ in 0..<3 { link.findPeers() }
         #expect(first.warnings.all.count == 1 && first.warnings.all[0].contains("777"), "\(first.warnings.all)")
         guard case .nobody = other.socket.accept(timeout: .zero) else {
             Issue.record("the link connected")
             return
         }
         chmod(directory.path, 0o700)
-        link.lookAround()
+        link.findPeers()
         guard case .connected = other.socket.accept(timeout: .zero) else {
             Issue.record("the link didn't connect")
             return
