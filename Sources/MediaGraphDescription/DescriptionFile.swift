@@ -5,7 +5,7 @@ extension Description {
     public enum FileError: Error, Sendable, Hashable, CustomStringConvertible {
         /// The file doesn't exist.
         case notFound(path: String)
-        /// The path is a directory's.
+        /// The path is a folder's.
         case isDirectory(path: String)
         /// The file can't be opened or read; `reason` is the system's message.
         case notReadable(path: String, reason: String)
@@ -22,7 +22,7 @@ extension Description {
         public var description: String {
             switch self {
             case .notFound(let path): "there is no file \"\(path)\""
-            case .isDirectory(let path): "\"\(path)\" is a directory, not a description"
+            case .isDirectory(let path): "\"\(path)\" is a folder, not a description"
             case .notReadable(let path, let reason): "\"\(path)\" can't be read: \(reason)"
             case .tooLong(let path, let limit):
                 "\"\(path)\" is larger than \(limit >> 20) MiB, the limit for a description"

@@ -13,7 +13,7 @@ public enum PadName {
         /// The unescaped bytes aren't valid UTF-8.
         case notUTF8
         /// The name escapes a character that stands for itself, or uses lower-case digits. Such names are refused
-        /// because two pad names would stand for the same user. The value is the correct name.
+        /// because two pad names would stand for the same user. The value is the only name that stands for the user.
         case notCanonical(String)
 
         /// What is wrong with the name.
@@ -22,7 +22,7 @@ public enum PadName {
             case .badEscape(let text): "\"\(text)\" isn't \"_\" followed by two hexadecimal digits"
             case .badCharacter(let character): "\"\(character)\" must be written in hexadecimal, as _XX"
             case .notUTF8: "the escaped bytes aren't valid UTF-8"
-            case .notCanonical(let name): "write it as \"\(name)\""
+            case .notCanonical(let name): "the only escaped form of this user's name is \"\(name)\""
             }
         }
     }

@@ -33,17 +33,19 @@ package struct UserPad: Sendable {
         let prefixes = KnownNodes.all.flatMap { $0.userPads }.map(\.prefix)
         guard let prefix = longest(of: prefixes, in: pad), pad.count > prefix.count else { return nil }
         let text = String(pad.dropFirst(prefix.count))
-        let user: String
-        do throws(PadName.UnescapeError) { user = try PadName.unescape(text) } catch {
-            // The name may be escaped as in a URL.
-            user =
-                if case .notCanonical(let name) = error {
-                    (try? PadName.unescape(name)) ?? text
+        func form(of user: String) -> String { "\(element)\(prefix)\(PadName.escape(user)) for the user \"\(user)\"" }
+        let forms: [String]
+        do throws(PadName.UnescapeError) { forms = [form(of: try PadName.unescape(text))] } catch {
+            forms =
+                if case .notCanonical(let name) = error, let user = try? PadName.unescape(name) {
+                    // `bob_6d` is meant as the name of a user far more often than as an escaped `bobm`.
+                    [form(of: text), form(of: user)]
                 } else {
-                    text.removingPercentEncoding ?? text
+                    // The name may be escaped as in a URL.
+                    [form(of: text.removingPercentEncoding ?? text)]
                 }
         }
-        return "write \(element)\(prefix)\(PadName.escape(user)) for the user \"\(user)\": \(PadName.rule)"
+        return "write \(forms.joined(separator: ", or ")): \(PadName.rule)"
     }
 
     /// Returns the user whose name a pad's name contains; `nil` for any other pad.

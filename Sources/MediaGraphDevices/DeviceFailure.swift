@@ -16,42 +16,44 @@ package enum DeviceFailure {
         _ error: GLibError, debug: String = "", device: String, path: String? = nil, isSink: Bool = false,
         wasRunning: Bool
     ) -> MediaGraphError? {
-        func detail(_ problem: String) -> MediaGraphError.Detail {
-            MediaGraphError.Detail(device, actual: "\(problem) (\(error.message))")
+        let cause = error.message.hasSuffix(".") ? String(error.message.dropLast()) : error.message
+        func detail(_ problem: String, _ advice: String = "") -> MediaGraphError.Detail {
+            MediaGraphError.Detail(device, actual: "\(problem) (\(cause))" + (advice.isEmpty ? "" : "; \(advice)"))
         }
         // Messages are translated, but this prefix isn't. The element asks PulseAudio for the device when data starts
         // to flow, so `wasRunning` is true by then.
         if error.message.hasPrefix("Failed to connect stream:") {
-            return .noDevice(detail("the sound server has no such device; `mediagraph devices` lists its devices"))
+            return .noDevice(detail("isn't a device of the sound server", "`mediagraph devices` lists its devices"))
         }
         if ElementProblem(error) == .notFound, debug.contains("Capabilities: 0x") {
             return .noDevice(
-                detail(
-                    isSink
-                        ? "not a video output, or another program is writing to it"
-                        : "not a camera; a v4l2loopback device is a camera only while a program writes to it"))
+                isSink
+                    ? detail("isn't a video output, or another program is writing to it")
+                    : detail(
+                        "isn't a camera", "a v4l2loopback device becomes a camera when a program writes to it"))
         }
         switch ElementProblem(error) {
         case .busy:
-            return .deviceBusy(detail("in use by another program; `mediagraph devices` shows which"))
-        case .notAuthorized: return .notPermitted(detail(permissionHint(path)))
+            return .deviceBusy(detail("is in use by another program", "`mediagraph devices` shows which"))
+        case .notAuthorized: return .notPermitted(detail("can't be opened: permission denied", permissionHint(path)))
         case .read, .write:
             // pulsesrc opens without the device, and asks for it on the first read.
             return wasRunning
                 ? .deviceGone(detail("was disconnected"))
-                : .noDevice(detail("not found, or not working; `mediagraph devices` lists the available devices"))
+                : .noDevice(
+                    detail("wasn't found, or doesn't work", "`mediagraph devices` lists the available devices"))
         case .notFound, .openRead, .openWrite, .openReadWrite:
             if wasRunning { return .deviceGone(detail("was disconnected")) }
             if let path, access(path, F_OK) == 0, access(path, R_OK | W_OK) != 0 {
-                return .notPermitted(detail(permissionHint(path)))
+                return .notPermitted(detail("can't be opened: permission denied", permissionHint(path)))
             }
-            return .noDevice(detail("can't be opened; `mediagraph devices` lists the available devices"))
+            return .noDevice(detail("can't be opened", "`mediagraph devices` lists the available devices"))
         // When its server ends, pulsesrc posts "Disconnected" with a generic code.
         default:
             guard error.domain == "gst-resource-error-quark" else { return nil }
             return wasRunning
                 ? .deviceGone(detail("was disconnected"))
-                : .noDevice(detail("not working; `mediagraph doctor` shows what is missing"))
+                : .noDevice(detail("doesn't work", "`mediagraph doctor` shows what is missing"))
         }
     }
 
@@ -59,7 +61,7 @@ package enum DeviceFailure {
         let groups = path.map { [$0.hasPrefix("/dev/snd") ? "audio" : "video"] } ?? ["video", "audio"]
         let names = (groups.count == 1 ? "group " : "groups ") + groups.joined(separator: " and ")
         let command = "sudo usermod -aG \(groups.joined(separator: ",")) $USER"
-        return "permission denied: join the \(names) (`\(command)`) and log in again"
+        return "join the \(names) (`\(command)`) and log in again"
     }
 }
 

@@ -65,7 +65,7 @@ final class FileLock: Sendable {
     }
 
     private static func failure(_ path: String) -> MediaGraphError {
-        .processingFailed(.init(path, actual: "can't lock the file: \(String(cString: strerror(errno)))"))
+        .processingFailed(.init(path, actual: "can't be locked: \(String(cString: strerror(errno)))"))
     }
 
     /// Replaces the file's contents.

@@ -129,7 +129,7 @@ package struct RoomDirectory: Sendable {
                 _ = lstat(file, &status)
                 return Entry(endpoint: endpoint, socket: socket, device: status.st_dev, inode: status.st_ino)
             } catch {
-                throw .notPermitted(.init(file, actual: "can't create the socket: \(error)"))
+                throw .notPermitted(.init(file, actual: "the socket can't be created: \(error)"))
             }
         }
     }

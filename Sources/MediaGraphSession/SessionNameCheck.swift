@@ -10,15 +10,16 @@ struct SessionNameCheck: DescriptionCheck {
             guard let property = element.property(name), let value = property.value,
                 !(name == "user" && value.isEmpty), let expected = SessionName.requirement(violatedBy: value)
             else { return nil }
-            return property.diagnostic("\"\(value)\" isn't a valid \(name) name", hint: "use \(expected)")
+            return property.diagnostic("\"\(value)\" isn't a valid \(name) name", hint: "choose \(expected)")
         } + unknownTransport(element) + silence(element)
     }
 
     private func unknownTransport(_ element: DescribedElement) -> [Diagnostic] {
         guard let property = element.property("transport"), let name = property.value,
-            let expected = RoomTransportKind.requirement(violatedBy: name)
+            RoomTransportKind.named(name) == nil
         else { return [] }
-        return [property.diagnostic("there is no transport \"\(name)\"", hint: "use \(expected)")]
+        let names = RoomTransportKind.all.map(\.name).joined(separator: ", ")
+        return [property.diagnostic("there is no transport \"\(name)\"", hint: "available transports: \(names)")]
     }
 
     func problems(among elements: [DescribedElement]) -> [Diagnostic] {
@@ -64,8 +65,9 @@ struct SessionNameCheck: DescriptionCheck {
         else { return [] }
         return [
             element.diagnostic(
-                "\(user) reads its own stream but sends nothing",
-                hint: "link a source to its pad \(kind.inputPad)",
+                "user \"\(user)\" reads its own stream, but sends none",
+                hint: element.name.map { "link a source: … ! \($0).\(kind.inputPad)" }
+                    ?? "link a source to its pad \(kind.inputPad)",
                 severity: .warning)
         ]
     }

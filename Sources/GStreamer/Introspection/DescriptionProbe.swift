@@ -30,6 +30,21 @@ package enum DescriptionProbe {
         return gst_uri_protocol_is_supported(direction == .sink ? GST_URI_SINK : GST_URI_SRC, name) != 0
     }
 
+    /// Returns the schemes of the URIs that installed elements read, or write if `direction` is `.sink`, sorted.
+    package static func protocols(_ direction: Pad.Direction) -> [String] {
+        GStreamerRuntime.initialize()
+        let wanted = direction == .sink ? GST_URI_SINK : GST_URI_SRC
+        let names = ElementFactoryInfo.allNames.flatMap { name -> [String] in
+            guard let factory = gst_element_factory_find(name) else { return [] }
+            defer { gst_object_unref(UnsafeMutableRawPointer(factory)) }
+            guard gst_element_factory_get_uri_type(factory) == wanted,
+                let protocols = gst_element_factory_get_uri_protocols(factory)
+            else { return [] }
+            return (0...).lazy.map { protocols[$0] }.prefix { $0 != nil }.map { String(cString: $0!) }
+        }
+        return Set(names).sorted()
+    }
+
     /// What a path `child::property` means for a new element of a factory.
     package enum ChildProperty: Sendable {
         /// The child exists and has this property.

@@ -20,7 +20,7 @@ public enum PropertyError: Error, Sendable, Equatable, CustomStringConvertible {
         switch self {
         case .noSuchProperty(let element, let property): "\(element) has no property \"\(property)\""
         case .notReadable(let element, let property): "\(element)'s property \(property) can't be read"
-        case .notWritable(let element, let property): "\(element)'s property \(property) can't be written"
+        case .notWritable(let element, let property): "\(element)'s property \(property) can't be set"
         case .wrongType(let element, let property, let expected, let value):
             "\(element)'s property \(property) must be \(expected), not \"\(value)\""
         case .refused(let element, let property, let reason): "\(element) refused \(property): \(reason)"
@@ -55,7 +55,7 @@ extension Element {
         if let result = T(value) { return result }
         var converted = Value(type: T.gtype)
         if value.read({ g_value_transform($0, &converted.raw) }) != 0, let result = T(converted) { return result }
-        let expected = String(cString: g_type_name(value.raw.g_type))
+        let expected = "read as \(String(cString: g_type_name(value.raw.g_type)))"
         throw .wrongType(element: kind, property: name, expected: expected, value: "\(T.self)")
     }
 

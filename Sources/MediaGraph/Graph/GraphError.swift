@@ -135,7 +135,7 @@ extension MediaGraphError {
         switch error {
         case .failed(let failure):
             self = failure.cause ?? MediaGraphError(Code(failure.error), Detail(subject, actual: "\(failure)"))
-        case .stopped: self = .notInSession(Detail(subject, actual: "was stopped before it started"))
+        case .stopped: self = .notInSession(Detail(subject, actual: "was stopped while it was starting"))
         case .wrongUsage(let text): self = .wrongUsage(Detail(subject, actual: text))
         default: self = .internalError(Detail(subject, actual: "\(error)"))
         }

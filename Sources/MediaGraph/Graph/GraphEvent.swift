@@ -28,7 +28,7 @@ public enum GraphEvent: Sendable {
     case deviceLost(node: String, device: String, at: ClockTime, reason: String)
     /// A lost device is back. Its data between the two running times is missing.
     case deviceBack(node: String, device: String, lostAt: ClockTime, backAt: ClockTime)
-    /// The input lacks a stream that a branch needs; the branch ends empty.
+    /// The input lacks a stream that a branch needs; the branch gets no data and ends.
     case missingStream(MissingStream)
     /// An element posted a warning.
     case warning(ElementFailure)

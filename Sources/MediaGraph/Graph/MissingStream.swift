@@ -3,17 +3,17 @@ import GStreamer
 import MediaGraphDescription
 
 /// A stream that a link needs and the input lacks, such as audio in a file that has only video. The branch behind the
-/// link ends empty; the rest of the graph continues.
+/// link gets no data and ends; the rest of the graph continues.
 public struct MissingStream: Sendable, Hashable, CustomStringConvertible {
     /// The element that should provide the stream, such as a demuxer.
     public let source: String
     /// The element that should receive it.
     public let sink: String
-    /// What is missing, such as `there is no audio stream: file gives video/x-raw, audioconvert0 takes audio/x-raw`.
+    /// What is missing, such as `there is no audio stream: file produces video/x-raw; audioconvert0 accepts audio/x-raw`.
     public let reason: String
 
-    /// The reason, and which branch ends empty.
-    public var description: String { "\(reason); the branch that starts at \(sink) ends empty" }
+    /// The reason, and which branch gets no data.
+    public var description: String { "\(reason); the branch that starts at \(sink) gets no data" }
 }
 
 extension Pipeline {
@@ -55,7 +55,7 @@ extension Pipeline {
             ?? (isOfKind && sink.isDecoder ? "replace \(sink.name) with decodebin" : nil)
             ?? (lacksDecoder ? "replace \(source.name) with decodebin" : nil)
             ?? (sink.isMuxer && inputs.isEmpty ? "use another muxer, or decode and re-encode the stream" : nil)
-        return "\(missing): \(source.name) produces \(streams), \(sink.name) accepts \(FormatConflict.list(taken))"
+        return "\(missing): \(source.name) produces \(streams); \(sink.name) accepts \(FormatConflict.list(taken))"
             + (remedy.map { "; \($0)" } ?? "")
     }
 

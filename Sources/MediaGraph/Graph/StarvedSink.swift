@@ -71,7 +71,7 @@ extension StarvedSink: CustomStringConvertible {
         case .formatConflict(let conflict): "\(sink) hasn't received any data: \(conflict)"
         case .unlinkedInput(let element):
             "\(sink) hasn't received any data: the input of \(element) isn't linked, since no matching stream has appeared. "
-                + "Check that the source has one"
+                + "Check that the source contains such a stream"
         case .noPeer:
             "\(sink) sends nothing: no peer is connected. A program has to exchange an offer and an answer with a peer first"
         case .fullQueue(let queue, let level, let blocker, let encoder):
@@ -80,7 +80,8 @@ extension StarvedSink: CustomStringConvertible {
                 + "max-size-bytes=0 on \(queue)" + Self.setting(of: encoder)
                 + (hasAsync ? "; set async=false on \(sink)" : "")
         case .sharedThread(let splitter, let blocker):
-            "\(sink) hasn't received any data: \(blocker) blocks the thread that feeds both until the graph plays. "
+            "\(sink) hasn't received any data: \(blocker), which gets its data from the same thread, blocks that thread "
+                + "until the graph plays. "
                 + Self.remedy([
                     splitter.map { "add a queue to each branch of \($0) (\($0). ! queue ! …)" },
                     hasAsync ? "set async=false on \(sink)" : nil,
@@ -89,7 +90,7 @@ extension StarvedSink: CustomStringConvertible {
             "\(sink) hasn't received any data: \(source)\(address.map { " (\($0))" } ?? "") has sent nothing yet. Check that "
                 + "something sends to it in the format that it expects"
         case .nothingPassed(let source):
-            "\(sink) hasn't received any data: \(source) sends data, but an element between the two hasn't output any yet"
+            "\(sink) hasn't received any data: \(source) sends data, but an element between them hasn't output any yet"
         case .unknown: "\(sink) hasn't received any data"
         }
     }

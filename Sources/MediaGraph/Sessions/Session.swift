@@ -197,7 +197,7 @@ public final class Session: Sendable {
     public func user(_ name: String) throws(MediaGraphError) -> SessionUser {
         guard has(name) else {
             let known = remoteUsers.map(\.name).joined(separator: ", ")
-            let others = known.isEmpty ? ", and nobody else is" : "; the other users are \(known)"
+            let others = known.isEmpty ? "; no other user is there" : "; other users there: \(known)"
             throw .noSuchUser(.init("user \"\(name)\"", actual: "isn't in the room\(others)"))
         }
         return SessionUser(name: name, session: self)

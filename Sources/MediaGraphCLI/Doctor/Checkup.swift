@@ -97,7 +97,7 @@ struct Checkup: Encodable {
         return Checkup(
             title: "mediagraph graph",
             findings: hasDot
-                ? [] : [Finding(problem: "the program dot isn't installed", mend: "sudo apt-get install graphviz")])
+                ? [] : [Finding(problem: "the program dot isn't installed", mend: "sudo apt install graphviz")])
     }
 
     private static func unique(_ findings: [Finding]) -> [Finding] {

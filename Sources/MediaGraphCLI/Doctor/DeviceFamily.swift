@@ -59,7 +59,7 @@ enum DeviceFamily {
                 "restart the sound server: pulseaudio --kill; pulseaudio --start, or systemctl --user restart pipewire-pulse"
             )
         case .pipewire: ("PipeWire", "systemctl --user restart pipewire wireplumber")
-        case .x: ("the X server", "check that xdpyinfo works (sudo apt-get install x11-utils), or set another DISPLAY")
+        case .x: ("the X server", "check that xdpyinfo works (sudo apt install x11-utils), or set another DISPLAY")
         }
     }
 
@@ -97,7 +97,7 @@ enum DeviceFamily {
             let number = path.split(separator: "/").last.flatMap { Int($0.drop { !$0.isNumber }) } ?? 20
             // exclusive_caps=1: browsers list the device as a camera only if it doesn't also announce itself as an
             // output.
-            let virtual = "sudo modprobe v4l2loopback exclusive_caps=1 video_nr=\(number) (v4l2loopback-dkms)"
+            let virtual = "sudo modprobe v4l2loopback exclusive_caps=1 video_nr=\(number) (package v4l2loopback-dkms)"
             return isOutput
                 ? Finding(problem: "there is no virtual camera \(path)", mend: virtual)
                 : Finding(
@@ -195,7 +195,7 @@ enum DeviceFamily {
         let label = title.isEmpty ? "0x\(String(number, radix: 16))" : "\"\(title)\""
         return Finding(
             problem: "the screen \(screen) has no window \(label)",
-            mend: "xwininfo shows the name and number of the window that you click (sudo apt-get install x11-utils)")
+            mend: "xwininfo shows the name and number of the window that you click (sudo apt install x11-utils)")
     }
 
     /// Parses a decimal or hexadecimal number of a description.

@@ -22,7 +22,7 @@ enum ElementFinding {
             let package = DebianPackages.shared.package(ofElement: factory)
             return Finding(
                 problem: "there is no element \(factory)",
-                mend: package.map { "sudo apt-get install \($0)" }
+                mend: package.map { "sudo apt install \($0)" }
                     ?? NearestName.find(factory, among: ElementFactoryInfo.allNames).map { "did you mean \($0)?" }
                     ?? "no package known to apt provides it")
         }

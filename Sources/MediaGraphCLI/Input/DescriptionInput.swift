@@ -122,12 +122,12 @@ enum InputError: Error, Equatable, CustomStringConvertible {
         switch self {
         case .missing: "there is no description: give a file, \"-\" for standard input, or the description itself"
         case .tooMany(let input, let word):
-            "give only one description: \"\(input)\" and \"\(word)\" both look like one "
-                + "(so does the value of a mistyped option)"
+            "\"\(input)\" and \"\(word)\" look like two descriptions; give one. "
+                + "If one of them is an option's value, check how the option is written"
         case .spacedVariable(let name, let value):
-            "\(name) = \(value) is three words for the shell: write \(name)=\(value)"
+            "a shell splits \(name) = \(value) into three words; write \(name)=\(value) without spaces"
         case .file(let error, let nearest): "\(error)" + (nearest.map { "; did you mean \"\($0)\"?" } ?? "")
-        case .notUTF8(.notText): "standard input isn't UTF-8 text"
+        case .notUTF8(.notText): "standard input isn't a description (UTF-8 text)"
         case .notUTF8(.isUTF16): "standard input is UTF-16 text: convert it to UTF-8"
         case .notUTF8: "standard input isn't UTF-8 text: convert it to UTF-8"
         }

@@ -21,7 +21,7 @@ enum JSONEvent: String, Codable, CaseIterable, Sendable {
         case .format: "node, device, format: a format of the device was chosen"
         case .lost: "node, device, lostAt (seconds), reason: a device was lost"
         case .back: "node, device, lostAt, backAt, gap (seconds): a device is back"
-        case .missing: "element, sink, message: the input lacks a stream, so a branch ends empty"
+        case .missing: "element, sink, message: the input lacks a stream, so a branch gets no data"
         case .control: "command, node, property, value (fields for a structure) or error: the reply to a command"
         case .message: "element, message, fields: an element posted a message"
         case .warning: "element, factory, message, detail"

@@ -68,7 +68,7 @@ package enum NodeVTable {
             throw .unsupported(
                 .init(
                     element.name,
-                    actual: "has MediaGraph ABI \(vtable.pointee.abi_version), this program has ABI "
+                    actual: "has MediaGraph ABI \(vtable.pointee.abi_version), but this program has ABI "
                         + "\(MEDIAGRAPH_ABI_VERSION); build the plugin and the program from the same version"))
         }
         return vtable.pointee

@@ -46,6 +46,10 @@ public enum MediaGraphError: Error, Sendable, Hashable {
     case internalError(Detail)
 
     /// What an error is about, what was expected, and what happened.
+    ///
+    /// The text of a detail with an expected value is `subject: expected …, got …`. Otherwise `actual` says what
+    /// happened: if it begins with a verb, such as `is` or `can't`, it continues the sentence that `subject` begins;
+    /// any other text follows a colon.
     public struct Detail: Sendable, Hashable {
         /// What the error is about: a node, an argument, a file.
         public var subject: String
@@ -54,12 +58,28 @@ public enum MediaGraphError: Error, Sendable, Hashable {
         /// The value that was found instead, or what happened.
         public var actual: String
 
-        /// Creates a detail, which is printed as `subject: expected …, got …`, or as `subject: actual` if `expected` is
-        /// empty.
+        /// Creates a detail.
         public init(_ subject: String, expected: String = "", actual: String = "") {
             self.subject = subject
             self.expected = expected
             self.actual = actual
+        }
+
+        /// The verbs with which the texts in `actual` begin, in addition to those that end in "n't".
+        private static let verbs: Set<Substring> = [
+            "already", "belongs", "contains", "ends", "failed", "had", "has", "is", "left", "must", "needs",
+            "processes", "sends", "sent", "was",
+        ]
+
+        /// The detail as one line of text.
+        var text: String {
+            guard expected.isEmpty else {
+                return "\(subject): expected \(expected)" + (actual.isEmpty ? "" : ", got \(actual)")
+            }
+            if actual.isEmpty { return subject }
+            let word = actual.prefix { $0 != " " }
+            let isPredicate = word.hasSuffix("n't") || Self.verbs.contains(word)
+            return subject + (isPredicate ? " " : ": ") + actual
         }
     }
 }
@@ -132,13 +152,7 @@ extension MediaGraphError: CustomStringConvertible {
     public var detail: Detail { codeAndDetail.1 }
 
     /// The detail as one line of text.
-    public var description: String {
-        let detail = detail
-        var text = detail.subject
-        if !detail.expected.isEmpty { text += ": expected \(detail.expected)" }
-        if !detail.actual.isEmpty { text += detail.expected.isEmpty ? ": \(detail.actual)" : ", got \(detail.actual)" }
-        return text
-    }
+    public var description: String { detail.text }
 }
 
 extension MediaGraphError {

@@ -13,7 +13,7 @@ public final class HandlerOptions: Sendable {
     private let readKeys = Mutex<Set<String>>([])
 
     package static let syntax =
-        #"key=value, separated by commas; a value with spaces or commas in it needs quotes, \"a b\""#
+        #"write key=value, separated by commas; quote a value that contains spaces or commas: \"a b\""#
 
     /// Reads options from text, which may be empty. Throws `invalidParameter` if the text can't be parsed.
     public init(_ text: String, handler: String) throws(MediaGraphError) {

@@ -10,11 +10,17 @@ enum ChildPropertyCheck {
         guard path.allSatisfy({ !$0.isEmpty }), !property.name.contains("…"), let name = path.last else { return nil }
         if let child = child(path.dropLast(), of: index, context) {
             guard let factory = context.factories[child] else { return nil }
-            return problem(property, name, factory.name, factory.properties, factory.property(name))
+            guard let info = factory.property(name) else { return PropertyCheck.unknown(property, of: factory) }
+            return problem(property, info, factory.name)
         }
         if path.count == 2, let template = factory.padTemplates.first(where: { $0.mayBeChild(path[0]) }) {
-            return problem(
-                property, name, "pad \(path[0]) of \(factory.name)", template.padProperties, template.padProperty(name))
+            let label = "pad \(path[0]) of \(factory.name)"
+            guard let info = template.padProperty(name) else {
+                return PropertyCheck.unknown(
+                    property, label: label, names: template.padProperties.map(\.name),
+                    list: "`gst-inspect-1.0 \(factory.name)` lists the properties of its pads")
+            }
+            return problem(property, info, label)
         }
         switch DescriptionProbe.childProperty(property.name, of: factory) {
         case .property(let info): return PropertyCheck.problem(property, info, label: "\(path[0]) of \(factory.name)")
@@ -24,14 +30,11 @@ enum ChildPropertyCheck {
         }
     }
 
-    private static func problem(
-        _ property: ParsedProperty, _ name: String, _ label: String, _ known: [PropertyInfo], _ info: PropertyInfo?
-    ) -> Problem? {
-        guard let info else { return PropertyCheck.unknown(property, label: label, names: known.map(\.name)) }
+    private static func problem(_ property: ParsedProperty, _ info: PropertyInfo, _ label: String) -> Problem? {
         if info.isConstructOnly {
             return Problem(
                 place: .expanded(property.range), message: "property \"\(info.name)\" of \(label) can't be set",
-                hint: "it can only be set when \(label) is created")
+                hint: "remove it: the property can only be set while \(label) is being created")
         }
         return PropertyCheck.problem(property, info, label: label)
     }

@@ -16,7 +16,7 @@ enum ElementCheck {
             if hint == nil, index > 0, let before = context.factories[index - 1],
                 before.property(element.factory) != nil
             {
-                hint = "as a property of \(before.name) it needs a value: \(element.factory)=…"
+                hint = "to set the property of \(before.name), write \(element.factory)=…"
             }
             // The argument of a command may be meant as a file.
             let isAlone =
@@ -55,10 +55,11 @@ enum ElementCheck {
             if let package = DebianPackages.shared.package(ofElement: name) {
                 return Finding(
                     message: "\(message) on this machine; it is in the package \(package)",
-                    hint: "apt install \(package)")
+                    hint: "sudo apt install \(package)")
             }
             if let node = KnownNodes.node(ofHandler: name) {
-                return Finding(message: message, hint: "it is a handler: \(node.factoryName) handler=\(name)")
+                return Finding(
+                    message: message, hint: "\(name) is a handler; write \(node.factoryName) handler=\(name)")
             }
             return Finding(message: message, hint: similar(to: name).map { "did you mean \"\($0)\"?" })
         }
@@ -81,15 +82,20 @@ enum ElementCheck {
             return Problem(
                 place: .expanded(element.range), message: "\"\(uri)\" is neither an element nor a URI",
                 hint: uri.hasPrefix("/")
-                    ? "a file is \(isSink ? "filesink" : "filesrc") location=\(uri), or file://\(uri)" : nil)
+                    ? "for a file, write \(isSink ? "filesink" : "filesrc") location=\(uri), or file://\(uri)" : nil)
         }
         if DescriptionProbe.isSupported(protocol: name, direction: isSink ? .sink : .source) { return nil }
         var problem = Problem(
             place: .expanded(element.range),
             message: "no element \(isSink ? "writes to" : "reads from") \"\(name)\" URIs")
+        let supported = DescriptionProbe.protocols(isSink ? .sink : .source)
         if let package = DebianPackages.shared.package(ofURI: name, isSink: isSink) {
             problem.message += " on this machine; there is one in the package \(package)"
-            problem.hint = "apt install \(package)"
+            problem.hint = "sudo apt install \(package)"
+        } else if let near = NearestName.find(name, among: supported) {
+            problem.hint = "did you mean \"\(near)\"?"
+        } else {
+            problem.hint = "`gst-inspect-1.0 --uri-handlers` lists the URIs that elements support"
         }
         return problem
     }

@@ -45,10 +45,11 @@ enum FileKindCheck {
                     : "put \(isRaw && kind.isContainer ? "an encoder and " : "")\(kind.element) before filesink"
             )
         }
+        let encoder = kind.isContainer && !other.isContainer ? "an encoder and " : ""
         return (
-            "\"\(path)\" will be \(other.name) file: \(writer.label) writes one",
+            "\(writer.label) makes \"\(path)\" \(other.name) file, in spite of its name",
             "name it \(FileKind.renamed(path, to: other.fileExtensions[0])), or replace \(writer.label) with "
-                + kind.element
+                + encoder + kind.element
         )
     }
 
@@ -73,7 +74,7 @@ enum FileKindCheck {
             return nil
         }
         return (
-            "by its name \"\(path)\" is \(kind.name) file, but \(label) accepts \(FormatConflict.list(types))", hint
+            "\"\(path)\" looks like \(kind.name) file, but \(label) accepts \(FormatConflict.list(types))", hint
         )
     }
 

@@ -33,7 +33,7 @@ package struct FormatConflict {
         } else if !offered.canIntersect(sink) {
             message = "\(labels.source) can't be linked to \(labels.sink) through this filter"
             difference = Self.difference(
-                offered, sink, "\(labels.source) produces through it", "\(labels.sink) accepts")
+                offered, sink, "through it, \(labels.source) produces", "\(labels.sink) accepts")
             remedy = Self.remedy(offered, sink)
         } else {
             return nil
@@ -61,10 +61,10 @@ package struct FormatConflict {
     /// Returns a description of both sides: the fields that differ, or the media types if those differ.
     package static func difference(_ a: Caps, _ b: Caps, _ aDoes: String, _ bDoes: String) -> String {
         let conflicts = a.conflicts(with: b)
-        guard !conflicts.isEmpty else { return "\(aDoes) \(types(a)), \(bDoes) \(types(b, like: a))" }
+        guard !conflicts.isEmpty else { return "\(aDoes) \(types(a)); \(bDoes) \(types(b, like: a))" }
         let mine = conflicts.map { "\($0.field)=\(short($0.values))" }.joined(separator: ",")
         let theirs = conflicts.map { "\($0.field)=\(short($0.otherValues))" }.joined(separator: ",")
-        return "\(aDoes) \(mine), \(bDoes) \(theirs)"
+        return "\(aDoes) \(mine); \(bDoes) \(theirs)"
     }
 
     /// The element that converts each field of raw media.

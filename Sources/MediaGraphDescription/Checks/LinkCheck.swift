@@ -144,7 +144,9 @@ struct LinkCheck {
         let templates = all.filter { $0.direction == direction }
         guard !end.pads.isEmpty else {
             if templates.isEmpty {
-                report(place(of: end, element), noPads(element, direction, all), nil, false)
+                report(
+                    place(of: end, element), noPads(element, direction, all), remedy(forNoPads: element, direction),
+                    false)
                 return nil
             }
             return [Side(element: element, direction: direction, pad: nil, templates: templates)]
@@ -171,8 +173,15 @@ struct LinkCheck {
 
     private func noPads(_ element: Int, _ direction: Pad.Direction, _ all: [PadTemplateInfo]) -> String {
         direction == .source
-            ? "\(context.label(element)) has no output: it has no source pad to link from"
-            : "\(context.label(element)) has no input: it has no sink pad to link to"
+            ? "\(context.label(element)) has no source pad, so nothing can be linked after it"
+            : "\(context.label(element)) has no sink pad, so nothing can be linked before it"
+    }
+
+    /// Returns what to do with an element that has no pads of a link's direction.
+    private func remedy(forNoPads element: Int, _ direction: Pad.Direction) -> String {
+        let parsed = context.parsed.elements[element]
+        let name = parsed.name.map { "\($0.value)." } ?? parsed.factory
+        return direction == .source ? "end a chain with it: … ! \(name)" : "begin a chain with it: \(name) ! …"
     }
 
     private mutating func reportNoPad(
@@ -223,7 +232,7 @@ struct LinkCheck {
             if side.direction == .source {
                 "to send its stream to several elements, put a tee after it"
             } else if let template = side.templates.first, template.presence == .request, template.name.contains("%") {
-                "it creates pads on request; use another name that matches \(template.name)"
+                "each pad takes one stream; name another one (\(template.name)), or leave the pads' names out"
             } else {
                 "to combine several streams, use a mixer or a funnel"
             }

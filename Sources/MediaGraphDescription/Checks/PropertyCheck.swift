@@ -14,7 +14,7 @@ enum PropertyCheck {
                 }
                 guard !property.nameRange.isEmpty, !property.name.contains("…") else { return nil }
                 guard let info = factory.property(property.name) else {
-                    var problem = unknown(property, label: element.factory, names: factory.properties.map(\.name))
+                    var problem = unknown(property, of: factory)
                     if let misplaced, let member = misplaced.members.firstIndex(of: place) {
                         // Report all misplaced options as one problem.
                         if member > 0 { return nil }
@@ -29,7 +29,7 @@ enum PropertyCheck {
                     return Problem(
                         place: .expanded(property.range),
                         message: "property \"\(info.name)\" can't be set on a bin in parentheses",
-                        hint: "it can only be set when the bin is created, before the elements inside it")
+                        hint: "remove it: the property can only be set while the bin is being created")
                 }
                 return problem(property, info, label: element.factory)
             }
@@ -97,12 +97,21 @@ enum PropertyCheck {
         return meant.flatMap { info.valueError(for: $0) == nil ? "did you mean \($0)?" : nil }
     }
 
-    /// Returns the problem of a property that doesn't exist. `names` are the properties that exist.
-    static func unknown(_ property: ParsedProperty, label: String, names: [String]) -> Problem {
+    /// Returns the problem of a property that the element `factory` doesn't have.
+    static func unknown(_ property: ParsedProperty, of factory: ElementFactoryInfo) -> Problem {
+        unknown(
+            property, label: factory.name, names: factory.properties.map(\.name),
+            list: "`mediagraph inspect \(factory.name)` lists its properties")
+    }
+
+    /// Returns the problem of a property that doesn't exist. `names` are the properties that exist; `list` says how to
+    /// list them.
+    static func unknown(_ property: ParsedProperty, label: String, names: [String], list: String? = nil) -> Problem {
         let name = property.childPath.last ?? property.name
         return Problem(
             place: .expanded(property.nameRange), message: "\(label) has no property \"\(name)\"",
-            hint: NearestName.find(name, among: names).map { "did you mean \"\($0)\"?" })
+            hint: NearestName.find(name, among: names).map { "did you mean \"\($0)\"?" }
+                ?? list)
     }
 
     private static func repeated(

@@ -17,11 +17,13 @@ enum SharedPadCheck {
             }
             guard other != source, !taken.isDisjoint(with: pads), reported.insert(sink).inserted else { return nil }
             let name = context.parsed.elements[sink].name?.value ?? context.parsed.elements[sink].factory
+            let labels = (context.label(other), context.label(source))
+            let sources = labels.0 == labels.1 ? "two \(labels.0) elements" : "\(labels.0) and \(labels.1)"
             return Problem(
                 place: .expanded(link.range), severity: .warning,
                 message:
-                    "\(context.label(other)) and \(context.label(source)) may link their streams to the same pad of "
-                    + "\(context.label(sink)) while the graph starts, and one stream would be lost",
+                    "\(sources) may link their streams to the same pad of \(context.label(sink)) "
+                    + "while the graph starts; one stream would then be lost",
                 hint: "put a queue before \(name) in each branch: ! queue ! \(name).")
         }
     }

@@ -21,7 +21,7 @@ package struct ShortTimeCheck: DescriptionCheck {
             info.valueError(for: text) == nil
         else { return nil }
         return property.diagnostic(
-            "\(info.name) of \(factory.name) is in nanoseconds: \(nanoseconds) is \(nanoseconds) ns",
-            hint: "write \(nanoseconds)000000 for \(nanoseconds) ms", severity: .warning)
+            "\(info.name) of \(factory.name) is in nanoseconds, so this is only \(nanoseconds) ns",
+            hint: "for \(nanoseconds) ms write \(info.name)=\(nanoseconds)000000", severity: .warning)
     }
 }

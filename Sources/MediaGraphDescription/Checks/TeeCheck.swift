@@ -17,7 +17,7 @@ enum TeeCheck {
             let name = context.parsed.elements[index].name.map { "\($0.value). " } ?? ""
             return Problem(
                 place: .expanded(context.parsed.elements[index].range), severity: .warning,
-                message: "the branches of \(context.label(index)) wait for each other: one has no queue",
+                message: "a branch of \(context.label(index)) has no queue, so the branches block each other",
                 hint: "put a queue at the head of each branch: \(name)! queue ! …")
         }
     }

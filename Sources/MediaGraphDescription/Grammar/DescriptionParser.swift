@@ -157,8 +157,8 @@ struct DescriptionParser {
         report(
             bin.range, "this bin has no \(side) pad to link",
             side == "sink"
-                ? "begin the bin with an element; it begins with a reference or a URI"
-                : "end the bin with an element; it ends with a reference or a URI")
+                ? "its first item is a reference or a URI; begin the bin with an element"
+                : "its last item is a reference or a URI; end the bin with an element")
         return .broken
     }
 

@@ -1,4 +1,5 @@
-/// Finds unclosed quotes. GStreamer's lexer treats them as ordinary characters, and misreads everything after them. Here, an unclosed quote ends with its line, so that the next line is read as intended.
+/// Finds unclosed quotes. GStreamer's lexer treats them as ordinary characters, and misreads everything after them. Here,
+/// an unclosed quote ends with its line, so that the next line is read as intended.
 enum QuoteCheck {
     struct Outcome {
         var tokens: [Token]
@@ -57,7 +58,7 @@ enum QuoteCheck {
             place: .expanded(quote..<quote + 1),
             message: quote == value ? "this quote isn't closed" : "a quote must enclose the whole value",
             hint: quote == value
-                ? "write \(mark) after the value too; the character itself is written \\\(mark)"
-                : "write \(mark) before and after the value; the character itself is written \\\(mark)")
+                ? "close it with \(mark) after the value; if the character is part of the value, write \\\(mark)"
+                : "write \(mark) before and after the value; if the character is part of the value, write \\\(mark)")
     }
 }

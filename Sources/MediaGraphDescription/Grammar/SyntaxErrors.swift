@@ -11,8 +11,12 @@ extension DescriptionParser {
         switch tokens[position - 1].kind {
         case .reference(let element, _):
             let name = bytes[element].text
-            report(range, "a chain ends with a reference", "to continue from it, begin a new chain: \(name). ! …")
-        case .uri: report(range, "a chain ends with a URI", "write a URI only at the beginning or the end of a chain")
+            report(
+                range, "a chain can't continue after a reference",
+                "to link from \"\(name)\", begin a new chain: \(name). ! …")
+        case .uri:
+            report(
+                range, "a chain can't continue after a URI", "write a URI only at the beginning or the end of a chain")
         default: report(range, "there is no element before this link", "write one before \"!\"")
         }
     }
@@ -119,9 +123,9 @@ extension DescriptionParser {
                 start..<end, "there are two filters in a row, but a link can have only one",
                 Self.joined(bytes[before].text, caps) ?? "remove one, or put a converter between them")
         } else if position > 0, tokens[position - 1].isLink {
-            report(start..<end, "a chain ends with the filter \"\(caps)\"", "put an element after it: ! \(caps) ! …")
+            report(start..<end, "a chain can't end with a filter", "put an element after it: ! \(caps) ! …")
         } else {
-            report(start..<end, "a chain begins with the filter \"\(caps)\"", "put an element before it: … ! \(caps)")
+            report(start..<end, "a chain can't begin with a filter", "put an element before it: … ! \(caps)")
         }
         while let token, token.range.lowerBound < end { position += 1 }
         return true
@@ -158,11 +162,12 @@ extension DescriptionParser {
                 first.range.lowerBound..<end, "unexpected \"\(text)\"",
                 text == "|"
                     ? "link elements with !; a shell's pipe can't be part of a description"
-                    : "remove it: it is for a shell")
+                    : "remove it and what follows it: a shell's operators can't be part of a description")
         }
         let hint: String? =
             switch bytes[first.range.lowerBound] {
-            case UInt8(ascii: "\\"): "inside quotes, leave out the backslashes that a shell needs outside of them"
+            case UInt8(ascii: "\\"): "remove the backslash: only a shell needs it, outside quotes"
+            case UInt8(ascii: "."): "to name a pad, write its name directly after the dot: .src"
             case UInt8(ascii: "="): "a property is written name=value"
             case UInt8(ascii: "#"): "write a space before the # of a comment"
             case UInt8(ascii: "\""), UInt8(ascii: "'"): "quotes enclose a property's value: name=\"a value\""

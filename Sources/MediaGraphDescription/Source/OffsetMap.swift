@@ -18,8 +18,8 @@ struct OffsetMap: Sendable {
                 return nil
             }
             switch context {
-            case .value: return "put quotes around \"${\(name)}\""
-            case .word: return "for a pad's name, set the variable with \(name)=\(PadName.escape(value))"
+            case .value: return "write the variable in quotes: \"${\(name)}\""
+            case .word: return "if it is part of a pad's name, set \(name)=\(PadName.escape(value))"
             case .quoted, .alone: return nil
             }
         }

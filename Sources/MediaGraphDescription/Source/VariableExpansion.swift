@@ -22,7 +22,7 @@ struct VariableExpansion {
             problems.append(
                 Problem(
                     place: .source(nul..<nul + 1), message: "there is a NUL character here",
-                    hint: "remove it if this is a description; it may be another kind of file"))
+                    hint: "a description is text: if this is one, remove the character; if not, name another file"))
         }
         for piece in scanner.pieces {
             refuseMissingValue(before: piece)

@@ -14,7 +14,7 @@ package struct FileCheck: DescriptionCheck {
     package func problems(among elements: [DescribedElement]) -> [Diagnostic] {
         elements.flatMap(FileUse.all).compactMap { use in
             if use.path.isEmpty {
-                return use.diagnostic("\(use.user): the file name is empty; name a file", hint: nil, severity: .error)
+                return use.diagnostic("the file name of \(use.user) is empty", hint: "name a file", severity: .error)
             }
             // Other checks report these.
             if HomeFolderCheck.folder(in: use.path) != nil || ShellValue.advice("", use.path) != nil
@@ -37,22 +37,26 @@ package struct FileCheck: DescriptionCheck {
     private func problem(reading path: String, style: FileName.Style) -> Text? {
         guard !path.utf8.contains(0) else { return nil }
         if FileName.isPattern(path, style) {
-            return FileName(path, style: style)?.isUnmatched == true ? ("no file matches \"\(path)\"", nil) : nil
+            return FileName(path, style: style)?.isUnmatched == true
+                ? ("no file matches \"\(path)\"", Self.searched(for: path)) : nil
         }
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
-            return ("there is no file \"\(path)\"", Self.hint(forMissing: path))
+            let similar = Self.nearest(to: path).map { "did you mean \"\($0)\"?" }
+            return ("there is no file \"\(path)\"", similar ?? Self.searched(for: path))
         }
-        if isDirectory.boolValue { return ("\"\(path)\" is a directory", "name a file in it") }
-        return FileManager.default.isReadableFile(atPath: path) ? nil : ("no permission to read \"\(path)\"", nil)
+        if isDirectory.boolValue { return ("\"\(path)\" is a folder", "name a file in it") }
+        return FileManager.default.isReadableFile(atPath: path)
+            ? nil : ("no permission to read \"\(path)\"", "change the file's permissions, or name another file")
     }
 
     private func problem(writing path: String, isPattern: Bool) -> Text? {
         guard !path.utf8.contains(0) else { return nil }
         var isDirectory: ObjCBool = false
         if !isPattern, FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) {
-            if isDirectory.boolValue { return ("\"\(path)\" is a directory", "name a file in it") }
-            return FileManager.default.isWritableFile(atPath: path) ? nil : ("no permission to write \"\(path)\"", nil)
+            if isDirectory.boolValue { return ("\"\(path)\" is a folder", "name a file in it") }
+            return FileManager.default.isWritableFile(atPath: path)
+                ? nil : ("no permission to write \"\(path)\"", "change the file's permissions, or name another file")
         }
         // A symbolic link may lead to a file that doesn't exist yet.
         let target = isPattern ? path : FileName.resolved(path)
@@ -60,16 +64,30 @@ package struct FileCheck: DescriptionCheck {
         // The folder's name may contain the number.
         if isPattern, folder.contains("%") { return nil }
         guard FileManager.default.fileExists(atPath: folder, isDirectory: &isDirectory), isDirectory.boolValue else {
-            return ("the folder of \"\(path)\" doesn't exist", "mkdir -p \(folder)")
+            return ("the folder of \"\(path)\" doesn't exist", "make it with `mkdir -p \(Self.withoutSlash(folder))`")
         }
         return FileManager.default.isWritableFile(atPath: folder)
-            ? nil : ("no permission to create files in the folder of \"\(path)\"", nil)
+            ? nil
+            : (
+                "no permission to create files in the folder of \"\(path)\"",
+                "change the folder's permissions, or name another folder"
+            )
     }
 
-    /// A hint that names a file with a similar name, or else the folder that a relative path was resolved against.
-    private static func hint(forMissing path: String) -> String? {
-        if let near = nearest(to: path) { return "did you mean \"\(near)\"?" }
-        return path.hasPrefix("/") ? nil : "looked for in \(FileManager.default.currentDirectoryPath)"
+    /// Returns a hint that says in which folder a missing file was looked for, or that the folder is missing.
+    private static func searched(for path: String) -> String {
+        let folder = path.lastIndex(of: "/").map { withoutSlash(String(path[...$0])) }
+        let start = path.hasPrefix("/") ? nil : FileManager.default.currentDirectoryPath
+        guard let folder, !folder.contains("%") else { return "looked for in \(start ?? "/")" }
+        guard FileManager.default.fileExists(atPath: folder) else {
+            return "there is no folder \"\(folder)\"" + (start.map { " in \($0)" } ?? "")
+        }
+        return start.map { "looked for in \($0)" } ?? "the folder \"\(folder)\" has no file with a similar name"
+    }
+
+    /// Returns a folder's path without the slash at its end.
+    private static func withoutSlash(_ folder: String) -> String {
+        folder.count > 1 && folder.hasSuffix("/") ? String(folder.dropLast()) : folder
     }
 
     /// Returns the path of a file in the same folder with a similar name; `nil` if there is none.

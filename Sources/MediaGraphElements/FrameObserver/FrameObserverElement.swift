@@ -252,7 +252,8 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
         } catch { throw .wrapping(error, observer.name) }
         guard let verdict else {
             throw .processingFailed(
-                .init("frame", actual: "can't be mapped: needs \(info.size) bytes, the buffer has \(shown.size)"))
+                .init("frame", actual: "can't be mapped: it needs \(info.size) bytes, but the buffer has \(shown.size)")
+            )
         }
         return verdict
     }

@@ -73,7 +73,8 @@ final class ObserverPlan {
         guard let toObserver else { return try flip(buffer.retained, direction) }
         guard let result = toObserver.convert(buffer) else {
             throw .processingFailed(
-                .init("frame", actual: "can't be mapped: needs \(info.size) bytes, the buffer has \(buffer.size)"))
+                .init(
+                    "frame", actual: "can't be mapped: it needs \(info.size) bytes, but the buffer has \(buffer.size)"))
         }
         return try flip(result, direction)
     }
@@ -91,7 +92,9 @@ final class ObserverPlan {
             throw .unsupported(
                 .init(
                     "rotation",
-                    actual: "interlaced video can't be turned (\(caps)); put deinterlace before the observer"))
+                    actual:
+                        "interlaced video can't be turned; put deinterlace before the observer (upstream sends \(caps))"
+                ))
         }
         let filter = try filters(direction).toObserver
         do {
@@ -136,7 +139,9 @@ final class ObserverPlan {
         }
         guard isDone == true else {
             throw .processingFailed(
-                .init("frame", actual: "can't be written: needs \(info.size) bytes, the buffer has \(buffer.size)"))
+                .init(
+                    "frame", actual: "can't be written: it needs \(info.size) bytes, but the buffer has \(buffer.size)")
+            )
         }
     }
 }

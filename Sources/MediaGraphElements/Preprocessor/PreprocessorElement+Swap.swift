@@ -42,7 +42,7 @@ extension PreprocessorElement {
                 .init(
                     "\(name)'s handler \(handler)",
                     actual:
-                        "no common format: it accepts \(taken), upstream offers \(upstream ?? current), downstream accepts \(downstream ?? .any)"
+                        "no common format: it accepts \(taken); upstream offers \(upstream ?? current); downstream accepts \(downstream ?? .any)"
                 ))
         }
         return true

@@ -38,7 +38,8 @@ package final class FramePlan {
             throw .unsupported(
                 .init(
                     "resolution=\(resolution.text)",
-                    actual: "interlaced video can't be scaled (\(caps)); put deinterlace before the pipe"))
+                    actual: "interlaced video can't be scaled; put deinterlace before the pipe (upstream sends \(caps))"
+                ))
         }
         guard let output = input.converted(to: format, size: size, squarePixels: resolution != .native) else {
             throw .unsupported(
@@ -92,7 +93,9 @@ package final class FramePlan {
             throw .allocationFailed(
                 .init(
                     "frame",
-                    actual: "can't be converted: needs \(converter.input.size) bytes, the buffer has \(buffer.size)"))
+                    actual:
+                        "can't be converted: it needs \(converter.input.size) bytes, but the buffer has \(buffer.size)")
+            )
         }
         return converted
     }

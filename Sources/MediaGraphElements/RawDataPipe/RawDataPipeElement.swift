@@ -137,7 +137,9 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
     private func attach(_ abi: MGVideoConsumer?) throws(MediaGraphError) {
         guard !isRunning else {
             throw .lockedWhileRunning(
-                .init("\(name)'s handler", actual: "can only be attached or detached before the graph starts"))
+                .init(
+                    "\(name)'s handler",
+                    actual: "can't be attached or detached while the graph runs; stop the graph first"))
         }
         guard let abi else {
             // Released outside the lock: a handler's `deinit` may call anything.
@@ -292,7 +294,8 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
 
     override func requestPad(_ template: String, name: String?) -> GhostPad? {
         guard !isRunning else {
-            postWarning(.settings, "\(self.name): src is refused: link it before the graph runs")
+            postWarning(
+                .settings, "\(self.name): src can't be added while the graph runs; link it before the graph starts")
             return nil
         }
         guard !hasBranch.exchange(true, ordering: .acquiringAndReleasing) else { return nil }

@@ -82,12 +82,15 @@ extension SendGate {
     }
 
     private static func tooFrequent(_ limit: String) -> MediaGraphError {
-        .tooFrequent(.init(Payload.actionName, actual: "the timestamps exceed the declared rate, \(limit)"))
+        .tooFrequent(
+            .init(
+                Payload.actionName,
+                actual: "timestamps follow each other too closely; the source declared \(limit)"))
     }
 
     private var closedError: MediaGraphError {
         endedError
-            ?? .wrongUsage(.init(Payload.actionName, actual: "only possible between startSend and stopSend"))
+            ?? .wrongUsage(.init(Payload.actionName, actual: "is only possible between startSend and stopSend"))
     }
 
     private var endedError: MediaGraphError? {

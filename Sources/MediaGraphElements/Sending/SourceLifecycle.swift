@@ -48,7 +48,9 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
     ) throws(MediaGraphError) {
         guard isInNull else {
             throw .lockedWhileRunning(
-                .init("\(name)'s source", actual: "can only be attached or detached before the graph starts"))
+                .init(
+                    "\(name)'s source",
+                    actual: "can't be attached or detached while the graph runs; stop the graph first"))
         }
         if make != nil {
             guard handler.isEmpty else {

@@ -140,11 +140,12 @@ final class ShareSourceElement: BinElement, ConfigurableElement, NodeTraits, @un
 
     override func requestPad(_ template: String, name: String?) -> GhostPad? {
         guard !isRunning else {
-            postWarning(.settings, "\(self.name): audio is refused: link it before the graph runs")
+            postWarning(
+                .settings, "\(self.name): audio can't be added while the graph runs; link it before the graph starts")
             return nil
         }
         guard element.staticPad("audio") == nil else {
-            postWarning(.settings, "\(self.name): audio is already linked; put a tee behind it")
+            postWarning(.settings, "\(self.name): audio is already linked; put a tee after it to use it twice")
             return nil
         }
         let pad = addGhostPad("audio", target: audio.sourcePad)

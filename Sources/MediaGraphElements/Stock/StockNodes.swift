@@ -70,7 +70,7 @@ package final class StockNodes: Sendable {
             throw .wrongKind(name: element.name, expected: "stock \(kind)", actual: element.typeName)
         }
         throw .wrongUsage(
-            "\"\(element.name)\" is a stock \(kind): look it up before the graph starts, or it misses frames")
+            "\(kind) \"\(element.name)\" can't be looked up while the graph runs; look it up before the graph starts")
     }
 
     // MARK: The graph's changes of state

@@ -61,7 +61,9 @@ package final class StockPipe: Sendable {
     private func attach(_ abi: MGVideoConsumer?) throws(MediaGraphError) {
         guard !delivery.isRunning else {
             throw .lockedWhileRunning(
-                .init("\(sink.name)'s handler", actual: "can only be attached or detached before the graph starts"))
+                .init(
+                    "\(sink.name)'s handler",
+                    actual: "can't be attached or detached while the graph runs; stop the graph first"))
         }
         guard let abi else {
             // Released outside the lock: a handler's `deinit` may call anything.

@@ -84,7 +84,7 @@ extension SendGate where Payload == QueuedFrame {
             format = new
         }
         guard let format, let buffer = format.pool.acquire() else {
-            throw .allocationFailed(.init("frame", actual: "can't get a buffer from the node's pool"))
+            throw .allocationFailed(.init("frame", actual: "the node's pool provided no buffer"))
         }
         return (UnmanagedBuffer(buffer), format.caps)
     }

@@ -61,7 +61,7 @@ final class SentFormat: SentFormatDescription {
             frame.pointee.release?(frame.pointee.release_context)
         }
         guard let made = buffer.take() else {
-            throw .allocationFailed(.init("frame", actual: "can't allocate \(pool.info.size) bytes"))
+            throw .allocationFailed(.init("frame", actual: "out of memory (\(pool.info.size) bytes)"))
         }
         made.access.durationNanoseconds = durationNanoseconds
         if frame.pointee.rotation != 0 { Rotation.meta.set(frame.pointee.rotation, on: made.access) }
@@ -131,7 +131,7 @@ final class SentFormat: SentFormatDescription {
         info.pixelAspectRatio = aspect
         info.colorimetry.range = format.range
         guard let pool = VideoBufferPool(info) else {
-            throw .allocationFailed(.init("buffer pool", actual: "can't allocate \(info.size) bytes for each frame"))
+            throw .allocationFailed(.init("buffer pool", actual: "out of memory (\(info.size) bytes for each frame)"))
         }
         self.pool = pool
         isPackedByDefault = pool.isPackedByDefault

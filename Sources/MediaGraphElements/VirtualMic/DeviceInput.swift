@@ -95,7 +95,7 @@ final class DeviceInput: InputPadDelegate, @unchecked Sendable {
             }
         }
         guard let result else {
-            throw .processingFailed(.init("audio", actual: "can't map the buffer for writing"))
+            throw .processingFailed(.init("audio", actual: "its buffer can't be mapped for writing"))
         }
         return try result.get()
     }

@@ -94,11 +94,14 @@ final class SentAudioFormat: SentFormatDescription {
         self.info = info
         maximumLength = Int64(info.frames(in: rules.maximumDuration) * info.bytesPerFrame)
         let length = Self.length(of: audio)
-        guard length > 0, length % Int64(info.bytesPerFrame) == 0, audio.data != nil || audio.buffer != nil else {
+        guard length != 0, audio.data != nil || audio.buffer != nil else {
+            throw .invalidParameter(.init(QueuedBlock.actionName, actual: "the block is empty"))
+        }
+        guard length > 0, length % Int64(info.bytesPerFrame) == 0 else {
             throw .invalidParameter(
                 .init(
                     "dataLength", expected: "a multiple of \(info.bytesPerFrame) bytes: 16 bits for each channel",
-                    actual: audio.data == nil && audio.buffer == nil ? "no data" : "\(length)"))
+                    actual: "\(length)"))
         }
         guard Self.isTime(audio.timestamp) else {
             throw .invalidParameter(
@@ -147,7 +150,7 @@ final class SentAudioFormat: SentFormatDescription {
             }
         }
         guard let made = buffer.take() else {
-            throw .allocationFailed(.init("block of audio", actual: "can't allocate \(audio.pointee.length) bytes"))
+            throw .allocationFailed(.init("block of audio", actual: "out of memory (\(audio.pointee.length) bytes)"))
         }
         return QueuedBlock(made, self, isGiven: audio.pointee.timestamp != .max)
     }

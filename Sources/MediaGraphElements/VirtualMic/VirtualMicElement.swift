@@ -85,7 +85,9 @@ final class VirtualMicElement: PushSource, ConfigurableElement, SourceElement, N
     private func attach(_ abi: MGAudioProcessor?) throws(MediaGraphError) {
         guard isInNull else {
             throw .lockedWhileRunning(
-                .init("\(name)'s processor", actual: "can only be attached or detached before the graph starts"))
+                .init(
+                    "\(name)'s processor",
+                    actual: "can't be attached or detached while the graph runs; stop the graph first"))
         }
         let replaced = processor.withLock { processor in
             defer { processor = abi.map(AudioProcessorHandle.init) }
@@ -97,7 +99,8 @@ final class VirtualMicElement: PushSource, ConfigurableElement, SourceElement, N
 
     override func requestPad(_ template: String, name: String?) -> GhostPad? {
         guard !isRunning else {
-            postWarning(.settings, "\(self.name): sink is refused: link it before the graph runs")
+            postWarning(
+                .settings, "\(self.name): sink can't be added while the graph runs; link it before the graph starts")
             return nil
         }
         guard !hasInput.exchange(true, ordering: .acquiringAndReleasing) else {

@@ -227,7 +227,7 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
         }
         if let failure { return fail(failure) }
         guard let isKept else {
-            return fail(.processingFailed(.init("audio", actual: "can't map the buffer for reading")))
+            return fail(.processingFailed(.init("audio", actual: "its buffer can't be mapped for reading")))
         }
         if !isKept { statistics.countDrop() }
         statistics.countFrame()

@@ -230,7 +230,8 @@ final class SpeakerMixTap: PadTap, @unchecked Sendable {
                 delivery.statistics.countDrop()
             case .fail(let reason):
                 throw MediaGraphError.processingFailed(.init(reason))
-            case nil: throw MediaGraphError.processingFailed(.init("audio", actual: "can't map the buffer for writing"))
+            case nil:
+                throw MediaGraphError.processingFailed(.init("audio", actual: "its buffer can't be mapped for writing"))
             }
             return .ok
         } catch {

@@ -8,7 +8,9 @@ extension VirtualSpeakerElement {
     func attach(_ abi: MGAudioConsumer?) throws(MediaGraphError) {
         guard !isRunning else {
             throw .lockedWhileRunning(
-                .init("\(name)'s handler", actual: "can only be attached or detached before the graph starts"))
+                .init(
+                    "\(name)'s handler",
+                    actual: "can't be attached or detached while the graph runs; stop the graph first"))
         }
         guard let abi else {
             // Released outside the lock: a handler's `deinit` may call anything.

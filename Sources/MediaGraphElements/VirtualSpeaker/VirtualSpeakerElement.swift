@@ -183,7 +183,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
 
     private func requestSource() -> GhostPad? {
         guard !isRunning else {
-            postWarning(.settings, "\(name): src is refused: link it before the graph runs")
+            postWarning(.settings, "\(name): src can't be added while the graph runs; link it before the graph starts")
             return nil
         }
         guard state.withLock({ $0.source == nil }) else { return nil }

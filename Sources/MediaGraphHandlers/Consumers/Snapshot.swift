@@ -42,8 +42,9 @@ struct Snapshot: VideoConsumer, NamedHandler {
             throw MediaGraphError.invalidParameter(
                 .init(
                     "option location of snapshot",
-                    expected: "a name with %d or %0Nd, so that no picture overwrites the previous one (or limit=1)",
-                    actual: "\"\(name)\""))
+                    actual:
+                        "each picture would overwrite \"\(name)\"; write %d in the name for the picture's number, or set limit=1"
+                ))
         }
         try MediaGraphError.checkPNGEncoder()
     }

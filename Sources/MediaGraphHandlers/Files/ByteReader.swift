@@ -38,11 +38,11 @@ struct ByteReader: ~Copyable {
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         var status = stat()
         guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
-            throw .invalidParameter(.init(option, actual: "can't read \(path): \(SystemError.latest)"))
+            throw .invalidParameter(.init(option, actual: "\(path) can't be read: \(SystemError.latest)"))
         }
         guard status.st_mode & S_IFMT != S_IFDIR else {
             if path != "-" { close(descriptor) }
-            throw .invalidParameter(.init(option, actual: "can't read \(path): it is a directory"))
+            throw .invalidParameter(.init(option, actual: "\(path) is a folder; name a file in it"))
         }
         name = path == "-" ? "standard input" : path
         isRegularFile = status.st_mode & S_IFMT == S_IFREG

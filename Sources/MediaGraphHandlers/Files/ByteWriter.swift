@@ -47,7 +47,7 @@ final class ByteWriter {
 
     /// Returns the error for the last system call. Call this directly after the failed call.
     private static func cannotWrite(_ path: String, _ option: String) -> MediaGraphError {
-        .invalidParameter(.init(option, actual: "can't write \(path): \(SystemError.latest)"))
+        .invalidParameter(.init(option, actual: "\(path) can't be written: \(SystemError.latest)"))
     }
 
     /// Writes a whole file at once.

@@ -67,7 +67,9 @@ struct Y4MReader: ~Copyable {
             case .interrupted: return .interrupted
             case .end:
                 throw .processingFailed(
-                    .init(bytes.name, actual: "ends within frame \(index), after \(filled) of \(frame.count) bytes"))
+                    .init(
+                        bytes.name,
+                        actual: "ends within frame \(index): \(filled) of its \(frame.count) bytes are there"))
             case .complete: stage = .loaded
             }
         }

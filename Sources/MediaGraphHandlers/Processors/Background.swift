@@ -116,7 +116,7 @@ extension Picture {
         }
         do { return try Picture(pngFile: path) } catch {
             if case .missingElement = error { throw refusal(error, handler, "image") }
-            throw .invalidParameter(.init(option, actual: "can't read \(file.name): \(error)"))
+            throw .invalidParameter(.init(option, actual: "\(file.name) can't be read: \(error)"))
         }
     }
 

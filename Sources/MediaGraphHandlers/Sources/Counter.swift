@@ -43,10 +43,7 @@ final class Counter: VideoSource, NamedHandler {
     }
 
     func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) throws {
-        guard !supported.isEmpty || width == nil else {
-            throw MediaGraphError.unsupported(
-                .init("counter", actual: "downstream doesn't accept \(width!)×\(height!)@\(rate)"))
-        }
+        if let own = capabilities.first, supported.isEmpty { throw MediaGraphError.notAccepted(own, by: Self.name) }
         // If downstream accepts any size, the suggestion is 2160p, which is too large for a test pattern.
         let fitting = supported.filter { $0.height <= 720 }
         let best = fitting.max { ($0.width * $0.height) < ($1.width * $1.height) } ?? suggested

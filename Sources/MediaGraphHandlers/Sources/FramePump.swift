@@ -81,3 +81,16 @@ final class FramePump: Sendable {
         }
     }
 }
+
+extension MediaGraphError {
+    /// The error of a source whose size and rate downstream doesn't accept.
+    static func notAccepted(_ capability: VideoCapability, by source: String) -> MediaGraphError {
+        .unsupported(
+            .init(
+                source,
+                actual:
+                    "downstream doesn't accept \(capability.width)×\(capability.height) at "
+                    + "\(capability.framesPerSecond) frames/s; "
+                    + "put videoconvert ! videoscale ! videorate after the source"))
+    }
+}

@@ -45,9 +45,7 @@ final class RawVideoSource: VideoSource, NamedHandler {
     }
 
     func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) throws {
-        if supported.isEmpty {
-            throw MediaGraphError.unsupported(.init("raw", actual: "downstream doesn't accept \(capabilities[0])"))
-        }
+        if supported.isEmpty { throw MediaGraphError.notAccepted(capabilities[0], by: Self.name) }
         self.sender.withLock { $0 = sender }
     }
 

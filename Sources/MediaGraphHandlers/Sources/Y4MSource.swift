@@ -52,9 +52,7 @@ final class Y4MSource: VideoSource, NamedHandler {
     }
 
     func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) throws {
-        if let own = capabilities.first, supported.isEmpty {
-            throw MediaGraphError.unsupported(.init("y4m", actual: "downstream doesn't accept \(own)"))
-        }
+        if let own = capabilities.first, supported.isEmpty { throw MediaGraphError.notAccepted(own, by: Self.name) }
         self.sender.withLock { $0 = sender }
     }
 

@@ -79,10 +79,10 @@ import Testing
         #expect(check.output.hasSuffix("fine, 4000 elements\n"))
         let directory = try Program.run("check", folder.url.path + "/")
         #expect(directory.status == 2)
-        #expect(directory.errors.contains("is a directory"))
+        #expect(directory.errors.contains("is a folder"))
         let binary = try Program.shell("head -c 4000 '\(Program.path)' | mediagraph check -")
         #expect(binary.status == 2)
-        #expect(binary.errors == "error: standard input isn't UTF-8 text\n")
+        #expect(binary.errors == "error: standard input isn't a description (UTF-8 text)\n")
     }
 
     @Test("GR-2 in a pasted command, an environment variable isn't taken for a description's variable")
@@ -224,11 +224,11 @@ import Testing
         let run = try Program.run(
             "run", "videotestsrc ! preprocessor handler=watermark options=image=none.png ! fakesink")
         #expect(run.status == 1)
-        #expect(run.errors.contains("can't read none.png: No such file or directory"), "\(run.errors)")
+        #expect(run.errors.contains("none.png can't be read: No such file or directory"), "\(run.errors)")
         #expect(!run.errors.contains("warning"))
         // Foundation's path functions trap on this path.
         #expect(try Program.run("check", "filesrc location=b ! fakesink").errors.contains("there is no file \"b\""))
         let folderGiven = try Program.run("check", "videosource handler=y4m options=location=/tmp ! fakesink")
-        #expect(folderGiven.errors.contains("warning: \"/tmp\" is a directory"), "\(folderGiven.errors)")
+        #expect(folderGiven.errors.contains("warning: \"/tmp\" is a folder"), "\(folderGiven.errors)")
     }
 }

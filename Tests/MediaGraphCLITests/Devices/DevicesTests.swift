@@ -199,7 +199,7 @@ import Testing
         for list in lists {
             #expect(list.contains("ximagesrc") && !list.contains("pulse"), "\(list)")
             #expect(
-                list.contains("\"unanswered\":[\"PulseAudio: didn't answer"), "\(list)")
+                list.contains("\"unanswered\":[\"PulseAudio didn't answer"), "\(list)")
         }
         let events = lines.filter { $0.hasPrefix("{") && $0.contains("\"event\"") }
         #expect(events.contains { $0.contains("unanswered") && $0.contains("PulseAudio") }, "\(events)")

@@ -140,7 +140,7 @@ import Testing
     func absent(_ text: String, _ display: String, _ name: String) throws {
         let run = try Program.run("run", text, environment: ["DISPLAY": display])
         #expect(run.status == 1)
-        #expect(run.errors.contains("0: \(name): "), "\(run.errors)")
+        #expect(run.errors.contains("0: \(name) "), "\(run.errors)")
         #expect(run.errors.contains("`mediagraph devices` lists the available devices"), "\(run.errors)")
     }
 
@@ -200,7 +200,7 @@ import Testing
             Program.path, ["devices", "--json"], environment: environment.merging(Program.environment) { $1 })
         // The first piece has the screens.
         #expect(list.status == (pieces == 0 ? 1 : 0), "\(list.output)\(list.errors)")
-        let isMissing = list.output.contains("the X server \(name): didn't answer")
+        let isMissing = list.output.contains("the X server \(name) didn't answer")
         #expect(isMissing == (pieces == 0), "\(list.output)\(list.errors)")
         #expect(isMissing || list.output.contains("\"X screen \(name)\""), "\(list.output)\(list.errors)")
     }

@@ -40,7 +40,7 @@ import Testing
             try report(on: "videotestsrc ! video/x-raw,format=GRAY8 ! preprocessor handler=blur ! fakesink") == """
                 a.pipeline:1:14: error: preprocessor handler=blur can't accept video/x-raw, format=GRAY8
                    1 | videotestsrc ! video/x-raw,format=GRAY8 ! preprocessor handler=blur ! fakesink
-                     |              ^~~~~~~~~~~~~~~~~~~~~~~~~~~~ the filter allows format=GRAY8, it accepts format={ I420, NV12, NV21, Y42B, BGRA, RGBA, ARGB, ABGR, RGB, BGR…; \
+                     |              ^~~~~~~~~~~~~~~~~~~~~~~~~~~~ the filter allows format=GRAY8; it accepts format={ I420, NV12, NV21, Y42B, BGRA, RGBA, ARGB, ABGR, RGB, BGR…; \
                 put videoconvert between them
                 """)
     }
@@ -229,7 +229,7 @@ import Testing
     @Test("GR-2 a mistyped element behind a value isn't taken for a part of the value")
     func mistypedElement() throws {
         #expect(try report(on: "filesrc location=x decodbin ! fakesink").contains("did you mean \"decodebin\"?"))
-        #expect(try report(on: "videotestsrc ! textoverlay text=a blur ! fakesink").contains("it is a handler"))
+        #expect(try report(on: "videotestsrc ! textoverlay text=a blur ! fakesink").contains("blur is a handler"))
         let reference = try report(on: "videotestsrc ! filesink location=a.yuv t. ! fakesink")
         #expect(reference.contains("\"t\"") && !reference.contains("quoted"), "\(reference)")
     }

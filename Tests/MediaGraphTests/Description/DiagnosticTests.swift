@@ -32,7 +32,7 @@ import Testing
 
     @Test("GR-2 a property without a value is distinguished from an element")
     func propertyAsElement() {
-        #expect(check("fakesrc silent ! fakesink").contains("as a property of fakesrc it needs a value: silent=…"))
+        #expect(check("fakesrc silent ! fakesink").contains("to set the property of fakesrc, write silent=…"))
         #expect(check("fakesrc silent=").contains("1:9: error: property \"silent\" has no value"))
     }
 
@@ -148,7 +148,7 @@ import Testing
             check("fakesrc ! filesink location=\"a ! b\nfakesrc ! fakesnik") == """
                 a.pipeline:1:29: error: this quote isn't closed
                    1 | fakesrc ! filesink location="a ! b
-                     |                             ^ write " after the value too; the character itself is written \\"
+                     |                             ^ close it with " after the value; if the character is part of the value, write \\"
                 a.pipeline:2:11: error: no element "fakesnik"
                    2 | fakesrc ! fakesnik
                      |           ^~~~~~~~ did you mean "fakesink"?
@@ -190,7 +190,7 @@ import Testing
             ("", 1, "the description is empty"), ("# nothing", 1, "the description is empty"),
             ("fakesrc . ! fakesink", 9, "unexpected \".\""), ("fakesrc } ! fakesink", 9, "unexpected \"}\""),
             ("a. ! fakesink identity name=a b.", 31, "reference \"b.\" isn't linked"),
-            ("fakesrc ! a. ! fakesink identity name=a", 14, "a chain ends with a reference"),
+            ("fakesrc ! a. ! fakesink identity name=a", 14, "a chain can't continue after a reference"),
             ("fakesrc .src", 10, "pad \"src\" isn't linked"),
             ("fakesrc größe=1 ! fakesink", 9, "\"größe=1\" isn't a valid name"),
             ("fakesrc ! ü", 11, "unexpected \"ü\""),
@@ -227,7 +227,7 @@ import Testing
 
     @Test("GR-2 a URI that no element handles is an error")
     func uris() {
-        #expect(check("/dev/video0 ! fakesink").contains("a file is filesrc location=/dev/video0"))
+        #expect(check("/dev/video0 ! fakesink").contains("for a file, write filesrc location=/dev/video0"))
         #expect(check("nonsense://x ! fakesink").contains("1:1: error: no element reads from \"nonsense\" URIs"))
         #expect(check("file:///tmp/x ! fakesink") == "")
     }

@@ -16,12 +16,12 @@ import Testing
         arguments: [
             (
                 "audiotestsrc ! wavenc ! filesink location=x.mp3",
-                "\"x.mp3\" will be a WAV file: wavenc writes one; "
+                "wavenc makes \"x.mp3\" a WAV file, in spite of its name; "
                     + "name it x.wav, or replace wavenc with lamemp3enc"
             ),
             (
                 "videotestsrc ! vp8enc ! webmmux name=m ! queue ! filesink location=a.b/x.MP4",
-                "\"a.b/x.MP4\" will be a WebM file: webmmux \"m\" writes one; "
+                "webmmux \"m\" makes \"a.b/x.MP4\" a WebM file, in spite of its name; "
                     + "name it a.b/x.webm, or replace webmmux \"m\" with mp4mux"
             ),
             (
@@ -63,11 +63,11 @@ import Testing
         arguments: [
             (
                 "filesrc location=x.mp4 ! h264parse ! fakesink",
-                "by its name \"x.mp4\" is an MP4 file, but h264parse accepts video/x-h264; put qtdemux before h264parse"
+                "\"x.mp4\" looks like an MP4 file, but h264parse accepts video/x-h264; put qtdemux before h264parse"
             ),
             (
                 "filesrc location=x.mkv ! qtdemux name=d ! fakesink",
-                "by its name \"x.mkv\" is a Matroska file, but qtdemux \"d\" accepts video/quicktime, video/mj2, audio/x-m4a, "
+                "\"x.mkv\" looks like a Matroska file, but qtdemux \"d\" accepts video/quicktime, video/mj2, audio/x-m4a, "
                     + "application/x-3gp; replace qtdemux \"d\" with matroskademux"
             ),
         ])

@@ -11,7 +11,7 @@ import Testing
         let conflict = FormatConflict(from: source, to: taken, filter: nil, labels: ("a", "b"))
         #expect(
             conflict?.text
-                == "a can't be linked to b: a produces format=RGB, b accepts format={ I420, NV12, BGRA }; put videoconvert between them"
+                == "a can't be linked to b: a produces format=RGB; b accepts format={ I420, NV12, BGRA }; put videoconvert between them"
         )
     }
 

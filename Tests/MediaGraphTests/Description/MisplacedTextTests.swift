@@ -33,7 +33,7 @@ import Testing
             ),
             (
                 #"videotestsrc \! fakesink"#,
-                #"14: unexpected "\"; inside quotes, leave out the backslashes that a shell needs outside of them"#
+                #"14: unexpected "\"; remove the backslash: only a shell needs it, outside quotes"#
             ),
             (
                 "videotestsrc ! fakesink | tee log",
@@ -41,11 +41,11 @@ import Testing
             ),
             (
                 "videotestsrc ! fakesink > log.txt 2>&1",
-                "25: unexpected \">\"; remove it: it is for a shell"
+                "25: unexpected \">\"; remove it and what follows it: a shell's operators can't be part of a description"
             ),
             (
                 "videotestsrc ! fakesink && echo done",
-                "25: unexpected \"&&\"; remove it: it is for a shell"
+                "25: unexpected \"&&\"; remove it and what follows it: a shell's operators can't be part of a description"
             ),
         ])
     func shell(text: String, expected: String) throws { #expect(try problems(in: text) == [expected]) }
@@ -63,12 +63,12 @@ import Testing
             ),
             (
                 "videotestsrc ! video/x-raw,width=320",
-                "16: a chain ends with the filter \"video/x-raw,width=320\"; put an element after it: "
+                "16: a chain can't end with a filter; put an element after it: "
                     + "! video/x-raw,width=320 ! …"
             ),
             (
                 "video/x-raw,width=320 ! fakesink",
-                "1: a chain begins with the filter \"video/x-raw,width=320\"; put an element before it: "
+                "1: a chain can't begin with a filter; put an element before it: "
                     + "… ! video/x-raw,width=320"
             ),
         ])

@@ -30,7 +30,7 @@ import Testing
             a.audio_carol ! s.user_carol  a.audio_dora ! s.user_carol
             """)
         #expect(twice.contains("2:48: error: pad \"user_carol\" of virtualspeaker \"s\" is already linked"), "\(twice)")
-        #expect(twice.contains("use another name that matches user_%s"), "\(twice)")
+        #expect(twice.contains("name another one (user_%s)"), "\(twice)")
         let tee = "videotestsrc ! tee name=t t.src_0 ! fakesink t.src_1 ! fakesink t. ! fakesink t. ! fakesink"
         #expect(try check(tee) == "")
     }
@@ -47,7 +47,7 @@ import Testing
         arguments: [
             ("video_J%C3%BCrgen", "write video_J_C3_BCrgen for the user \"Jürgen\""),
             ("video_anna_smith", "write video_anna_5Fsmith for the user \"anna_smith\""),
-            ("audio__62ob", "write audio_bob for the user \"bob\""),
+            ("audio__62ob", "write audio__5F62ob for the user \"_62ob\", or audio_bob for the user \"bob\""),
             ("video_Jürgen", "write call.video_J_C3_BCrgen for the user \"Jürgen\""),
             ("video_anna@x.de", "write call.video_anna_40x_2Ede for the user \"anna@x.de\""),
             ("share_日本", "write call.share__E6_97_A5_E6_9C_AC for the user \"日本\""),
@@ -66,8 +66,8 @@ import Testing
         #expect(
             text.contains("the pad's name must contain a user's name") && text.contains("write video_bob"), "\(text)")
         let own = try check("mediasession name=call user=bob call.video_bob ! fakesink")
-        #expect(own.contains("warning: bob reads its own stream but sends nothing"), "\(own)")
-        #expect(own.contains("link a source to its pad camera"), "\(own)")
+        #expect(own.contains("warning: user \"bob\" reads its own stream, but sends none"), "\(own)")
+        #expect(own.contains("link a source: … ! call.camera"), "\(own)")
         let sent = try check("videotestsrc ! call.camera mediasession name=call user=bob call.video_bob ! fakesink")
         #expect(!sent.contains("warning"), "\(sent)")
         let unnamed = try check("mediasession name=call user=bob call.audio_ ! fakesink")
@@ -80,9 +80,9 @@ import Testing
     func spaces() throws {
         let session = "mediasession name=call room=${ROOM} user=bob call.video_${PEER} ! fakesink"
         let room = try check(session, ["ROOM": "my room", "PEER": "ann"])
-        #expect(room.contains("put quotes around \"${ROOM}\" (${ROOM} is \"my room\")"), "\(room)")
+        #expect(room.contains("write the variable in quotes: \"${ROOM}\" (${ROOM} is \"my room\")"), "\(room)")
         let peer = try check(session, ["ROOM": "r", "PEER": "Anna Smith"])
-        #expect(peer.contains("for a pad's name, set the variable with PEER=Anna_20Smith"), "\(peer)")
+        #expect(peer.contains("if it is part of a pad's name, set PEER=Anna_20Smith"), "\(peer)")
         let intended = try check("${CAMERA} ! fakesink", ["CAMERA": "videotestsrc is-livv=true"])
         #expect(intended.contains("did you mean \"is-live\"?"), "\(intended)")
         let options = try check("videotestsrc pattern=${P} ! fakesink", ["P": "snow is-livv=true"])

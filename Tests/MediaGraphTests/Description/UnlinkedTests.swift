@@ -113,7 +113,7 @@ import Testing
             )
                 == """
                 a.pipeline:1:79: warning: decodebin and uridecodebin "u" may link their streams to the same pad of compositor "c" \
-                while the graph starts, and one stream would be lost
+                while the graph starts; one stream would then be lost
                    1 | filesrc location=/dev/zero ! decodebin ! c. uridecodebin uri=file:///a name=u ! c. compositor name=c ! fakesink
                      |                                                                               ^ put a queue before c in each branch: ! queue ! c.
                 """)
@@ -162,7 +162,7 @@ import Testing
     func teeWithoutQueues() {
         #expect(
             check("videotestsrc ! tee name=t t. ! fakesink t. ! fakesink") == """
-                a.pipeline:1:16: warning: the branches of tee "t" wait for each other: one has no queue
+                a.pipeline:1:16: warning: a branch of tee "t" has no queue, so the branches block each other
                    1 | videotestsrc ! tee name=t t. ! fakesink t. ! fakesink
                      |                ^~~ put a queue at the head of each branch: t. ! queue ! …
                 """)

@@ -92,7 +92,7 @@ import Testing
         for await event in events { if case .missingStream(let missing) = event { reasons.append(missing.reason) } }
         #expect(
             reasons.count == 1 && reasons[0].hasPrefix("there is no video stream: decodebin")
-                && reasons[0].contains(" produces audio/x-raw, "), "\(reasons)")
+                && reasons[0].contains(" produces audio/x-raw; "), "\(reasons)")
     }
 
     @Test("GR-6 a stopped graph can run again with the same handlers, but not twice at once")

@@ -70,7 +70,7 @@ import Testing
             outcome.missing == [
                 MissingStream(
                     source: "d", sink: "q",
-                    reason: "there is no audio stream: d produces video/x-raw, q accepts audio/x-raw")
+                    reason: "there is no audio stream: d produces video/x-raw; q accepts audio/x-raw")
             ])
         // The file has no empty track, because players refuse files with one.
         let probe = try ChildProcess.run(
@@ -91,7 +91,7 @@ import Testing
         #expect(outcome.counts["s"] == 0)
         #expect(
             outcome.missing.map(\.reason) == [
-                "no stream matches: d produces video/x-vp8, m accepts video/x-flash-video, video/x-flash-screen, "
+                "no stream matches: d produces video/x-vp8; m accepts video/x-flash-video, video/x-flash-screen, "
                     + "video/x-vp6-flash, video/x-vp6-alpha, …; use another muxer, or decode and re-encode the stream"
             ])
     }
@@ -103,7 +103,7 @@ import Testing
         let outcome = try await run("filesrc location=\(path) ! matroskademux name=d ! vp9dec name=v ! fakesink name=s")
         #expect(
             outcome.missing.map(\.reason) == [
-                "there is no other video stream: d produces video/x-vp8, v accepts video/x-vp9; replace v with decodebin"
+                "there is no other video stream: d produces video/x-vp8; v accepts video/x-vp9; replace v with decodebin"
             ])
     }
 
@@ -129,12 +129,12 @@ import Testing
         arguments: [
             (
                 "audioconvert ! audio/x-raw,rate=16000",
-                "d can't be linked to audioconvert0: d produces rate=44100, audioconvert0 accepts rate=16000; "
+                "d can't be linked to audioconvert0: d produces rate=44100; audioconvert0 accepts rate=16000; "
                     + "put audioresample between them"
             ),
             (
                 "queue name=q ! audio/x-raw,rate=16000,format=S24LE",
-                "d can't be linked to q: d produces format=F32LE,rate=44100, q accepts format=S24LE,rate=16000; "
+                "d can't be linked to q: d produces format=F32LE,rate=44100; q accepts format=S24LE,rate=16000; "
                     + "put audioconvert ! audioresample between them"
             ),
         ])

@@ -46,7 +46,7 @@ import Testing
             ),
             (
                 "videotestsrc name=v is-live=true ! identity drop-probability=1.0 ! fakesink name=a",
-                "a hasn't received any data: v sends data, but an element between the two hasn't output any yet"
+                "a hasn't received any data: v sends data, but an element between them hasn't output any yet"
             ),
             (
                 "audiotestsrc is-live=true ! vorbisenc ! m.audio_0 udpsrc name=u port=0 caps=video/x-vp8 ! m.video_0 "
@@ -74,7 +74,7 @@ import Testing
                 + "! video/x-raw,width=64 ! fakesink name=a")
         let run = Task { try await graph.run() }
         let explanation =
-            "a hasn't received any data: d can't be linked to c: d produces width=320, c accepts width=64; put videoscale between them"
+            "a hasn't received any data: d can't be linked to c: d produces width=320; c accepts width=64; put videoscale between them"
         #expect(
             try await eventually { graph.starvedSinks.map(\.description) == [explanation] }, "\(graph.starvedSinks)")
         #expect(graph.starvedSinks.allSatisfy { $0.isPermanent })
@@ -98,8 +98,8 @@ import Testing
         #expect(found.map(\.cause) == [.sharedThread(splitter: nil, blockedBy: "p")])
         #expect(
             found.first?.description
-                == "a hasn't received any data: p blocks the thread that feeds both until the graph "
-                + "plays. Set async=false on a")
+                == "a hasn't received any data: p, which gets its data from the same thread, blocks that thread "
+                + "until the graph plays. Set async=false on a")
     }
 
     @Test("GR-12 for a muxer that waits for one of its inputs, the cause upstream is reported")

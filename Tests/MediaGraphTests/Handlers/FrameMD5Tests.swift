@@ -103,7 +103,7 @@ import Testing
                 """)
         #expect(
             problem == """
-                p (rawdatapipe): option location of framemd5: can't write /nonexistent/out: \
+                p (rawdatapipe): option location of framemd5: /nonexistent/out can't be written: \
                 No such file or directory
                 """)
     }

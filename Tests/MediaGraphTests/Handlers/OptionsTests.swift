@@ -89,7 +89,7 @@ import Testing
         "GR-5 numbers out of an option's range are refused even without the handler's own validation",
         arguments: [
             ("text=a", nil), ("text=a,rows=100,strength=1.5", nil),
-            ("", "option text of ranged: is missing; add text=…"),
+            ("", "option text of ranged is missing; add text=…"),
             ("text=a,rows=0", "option rows of ranged: expected a number from 1 to 100, got \"0\""),
             ("text=a,rows=x", "option rows of ranged: expected a number from 1 to 100, got \"x\""),
             ("text=a,strength=1.6", "option strength of ranged: expected a number from 0 to 1.5, got \"1.6\""),

@@ -115,7 +115,7 @@ import Testing
                 """)
         #expect(
             problem == """
-                p (rawdatapipe): handler snapshot: option location of snapshot: can't write /nonexistent/0.png: \
+                p (rawdatapipe): handler snapshot: option location of snapshot: /nonexistent/0.png can't be written: \
                 No such file or directory
                 """)
     }

@@ -221,11 +221,11 @@ import Testing
         arguments: [
             (
                 "image=/nonexistent.png",
-                "option image of watermark: can't read /nonexistent.png: No such file or directory"
+                "option image of watermark: /nonexistent.png can't be read: No such file or directory"
             ),
             (
                 "text=\\\"   \\\"",
-                "option text of watermark: can't be drawn: nothing in the picture is visible"
+                "option text of watermark can't be drawn: nothing in the picture is visible"
             ),
             (
                 "text=a,image=b",

@@ -79,43 +79,46 @@ import Testing
         let received = Log<[UInt8]>()
         try graph.rawDataPipe("p").receive { received.add($0.packedBytes) }
         let error = await #expect(throws: GraphError.self) { try await graph.run() }
-        #expect(error?.description == "s (videosource): \(path): ends within frame 7, after 69 of 96 bytes")
+        #expect(error?.description == "s (videosource): \(path) ends within frame 7: 69 of its 96 bytes are there")
         #expect(received.all == Array(frames.prefix(7)))
     }
 
     @Test(
         "files that aren't usable Y4M are refused with their path and what was expected",
         arguments: [
-            ("", "is empty, not a YUV4MPEG2 file"), ("YUV4MPEG2 W8", "ends within its YUV4MPEG2 header"),
-            ("RIFF....AVI\n", "isn't a YUV4MPEG2 file; to play another kind of file, use filesrc ! decodebin"),
+            ("", " is empty, not a YUV4MPEG2 file"), ("YUV4MPEG2 W8", " ends within its YUV4MPEG2 header"),
+            ("RIFF....AVI\n", " isn't a YUV4MPEG2 file; to play another kind of file, use filesrc ! decodebin"),
             (
                 "YUV4MPEG2 W8 H8 It\n",
-                "interlaced video (It) isn't supported; convert it: ffmpeg -i PATH -vf yadif new.y4m"
+                ": interlaced video (It) isn't supported; convert it: ffmpeg -i PATH -vf yadif new.y4m"
             ),
             (
                 "YUV4MPEG2 W8 H8 C444\n",
                 """
-                the pixel format C444 isn't supported, only C420, C420jpeg, C420mpeg2, C420paldv, C422; \
+                : the pixel format C444 isn't supported, only C420, C420jpeg, C420mpeg2, C420paldv, C422; \
                 convert it: ffmpeg -i PATH -pix_fmt yuv420p new.y4m
                 """
             ),
-            ("YUV4MPEG2 W8 H0\n", "expected a header with W and H from 1 to 16384, got \"YUV4MPEG2 W8 H0\""),
-            ("YUV4MPEG2 W8 H8 Fx\n", "expected a ratio such as F30:1, got Fx"),
+            ("YUV4MPEG2 W8 H0\n", ": expected a header with W and H from 1 to 16384, got \"YUV4MPEG2 W8 H0\""),
+            ("YUV4MPEG2 W8 H8 Fx\n", ": expected a ratio such as F30:1, got Fx"),
         ])
     func refused(_ content: String, _ message: String) async throws {
         let path = try folder.write("bad.y4m", content.utf8)
         let problem = try await failure(
             of: "videosource name=s handler=y4m options=\"location=\(path)\" pace=fast ! rawdatapipe")
-        #expect(problem == "s (videosource): \(path): \(message.replacing("PATH", with: path))")
+        #expect(problem == "s (videosource): \(path)\(message.replacing("PATH", with: path))")
     }
 
     @Test(
         "a missing file and a folder are refused",
-        arguments: [("/nonexistent.y4m", "No such file or directory"), ("/tmp", "it is a directory")])
+        arguments: [
+            ("/nonexistent.y4m", "can't be read: No such file or directory"),
+            ("/tmp", "is a folder; name a file in it"),
+        ])
     func unreadable(_ path: String, _ reason: String) async throws {
         let problem = try await failure(
             of: "videosource name=s handler=y4m options=\"location=\(path)\" ! rawdatapipe")
-        #expect(problem == "s (videosource): option location of y4m: can't read \(path): \(reason)")
+        #expect(problem == "s (videosource): option location of y4m: \(path) \(reason)")
     }
 
     @Test("the y4m handler refuses a change of size in the stream")

@@ -16,13 +16,15 @@ import Testing
     private static let exceptions: Set = [
         // They depend on the installed plugins.
         "element \"…\" can't be loaded", "its plugin doesn't load; run gst-inspect-1.0 … to see why",
-        "… on this machine; it is in the package …", "apt install …",
+        "… on this machine; it is in the package …", "sudo apt install …",
         " on this machine; there is one in the package …", "property \"…\" can't be set on a bin in parentheses",
-        "it can only be set when the bin is created, before the elements inside it", "video and audio",
+        "remove it: the property can only be set while the bin is being created", "video and audio",
         "an element, or a description of a bin", "a …, which can't be written as text",
         // The superuser, as which CI runs, has all permissions.
         "no permission to read \"…\"", "no permission to write \"…\"",
         "no permission to create files in the folder of \"…\"",
+        "change the file's permissions, or name another file",
+        "change the folder's permissions, or name another folder",
         // The inputs are too long, or can't be written in a list.
         "bins are nested more than … deep", "remove parentheses that aren't needed",
         "nest fewer variables in each other's defaults", "the value of \"…\" contains a NUL character",

@@ -82,7 +82,7 @@ import Testing
         #expect(!alpha.isSupported)
         let error = #expect(throws: MediaGraphError.self) { try alpha.enable(true) }
         #expect(error?.code == .unsupported && !alpha.isEnabled)
-        #expect("\(error!)".hasPrefix("mask \"\(mask)\": doesn't make an alpha plane: "), "\(error!)")
+        #expect("\(error!)".hasPrefix("mask \"\(mask)\" doesn't make an alpha plane: "), "\(error!)")
     }
 
     @Test("AL-1 a graph whose mask can't work doesn't start and gives the reason")

@@ -156,7 +156,7 @@ import Testing
             let name = property.split(separator: "=")[0]
             #expect(
                 "\(error!)".contains(
-                    "\(name): can't be set with buffer-type=native"),
+                    "\(name) can't be set with buffer-type=native"),
                 "\(error!)")
         }
         let graph = try Graph("videotestsrc num-buffers=1 ! rawdatapipe name=p buffer-type=native")

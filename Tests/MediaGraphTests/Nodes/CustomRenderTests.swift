@@ -78,7 +78,7 @@ import Testing
         }
         pipeline.setState(.playing)
         #expect(pipe.requestPad("src") == nil)
-        #expect(warnings.all == ["p: src is refused: link it before the graph runs"])
+        #expect(warnings.all == ["p: src can't be added while the graph runs; link it before the graph starts"])
         #expect(waitUntil { NodeCounts(pipe)!.frames > 2 })
         pipeline.setState(.null)
     }

@@ -185,14 +185,14 @@ import Testing
             try found("videotestsrc ! filesink location=DIR/none/a.raw") == [
                 "the folder of \"DIR/none/a.raw\" doesn't exist"
             ])
-        #expect(try found("videotestsrc ! filesink location=DIR") == ["\"DIR\" is a directory"])
+        #expect(try found("videotestsrc ! filesink location=DIR") == ["\"DIR\" is a folder"])
         #expect(
             try found("videotestsrc ! rawdatapipe handler=y4m options=location=DIR/none/a.y4m") == [
                 "the folder of \"DIR/none/a.y4m\" doesn't exist"
             ])
         #expect(
             try found("videotestsrc ! preprocessor handler=watermark options=image= ! fakesink") == [
-                "preprocessor handler=watermark: the file name is empty; name a file"
+                "the file name of preprocessor handler=watermark is empty"
             ])
     }
 }

@@ -206,7 +206,7 @@ import Testing
         try refused.rawDataPipe("pipe").attach(FormatConsumer(log: log))
         let error = await #expect(throws: GraphError.self) { try await refused.run() }
         #expect(
-            "\(error!)".contains("format=BGRA: isn't supported by handler FormatConsumer, which supports NV12, I420"),
+            "\(error!)".contains("format=BGRA isn't supported by handler FormatConsumer, which supports NV12, I420"),
             "\(error!)")
     }
 

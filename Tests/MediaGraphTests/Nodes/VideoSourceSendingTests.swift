@@ -96,7 +96,7 @@ import Testing
             if let error = sendError({ try sendNow(source.sender, Self.bytes, frame) }) {
                 #expect(
                     "\(error.code) \(error)"
-                        == "tooFrequent sending a frame: the timestamps exceed the declared rate, at most 10/1 frames/s"
+                        == "tooFrequent sending a frame: timestamps follow each other too closely; the source declared at most 10/1 frames/s"
                 )
                 refused += 1
             }

@@ -243,6 +243,6 @@ import Testing
         guard case .failed(let failure)? = error else { return }
         #expect(
             failure.error.message
-                == "mic: handler gain: processes input, but the sink isn't linked; link a source to it")
+                == "mic: handler gain processes input, but the sink isn't linked; link a source to it")
     }
 }

@@ -99,7 +99,7 @@ import Testing
     @Test(
         "VM-2 odd lengths and invalid rates and channel counts are refused with the valid values",
         arguments: [
-            (0, 48000, 1, "dataLength: expected a multiple of 2 bytes: 16 bits for each channel, got 0"),
+            (0, 48000, 1, "sending audio: the block is empty"),
             (3, 48000, 1, "dataLength: expected a multiple of 2 bytes: 16 bits for each channel, got 3"),
             (6, 48000, 2, "dataLength: expected a multiple of 4 bytes: 16 bits for each channel, got 6"),
             (-2, 48000, 1, "dataLength: expected a multiple of 2 bytes: 16 bits for each channel, got -2"),

@@ -40,6 +40,19 @@ import Testing
     }
 
     @Test(
+        "SE-5 the text of an error is a sentence if what happened begins with a verb",
+        arguments: [
+            ("", "is empty", "it is empty"), ("", "can't be read", "it can't be read"),
+            ("", "has no caps", "it has no caps"),
+            ("", "isn't there", "it isn't there"), ("", "the frame is empty", "it: the frame is empty"),
+            ("", "issue 7", "it: issue 7"), ("", "", "it"), ("more", "", "it: expected more"),
+            ("more", "is less", "it: expected more, got is less"),
+        ])
+    func sentences(_ expected: String, _ actual: String, _ text: String) {
+        #expect("\(MediaGraphError.wrongUsage(.init("it", expected: expected, actual: actual)))" == text)
+    }
+
+    @Test(
         "SE-5 joining throws typed errors for a missing device, a joined session and a cancelled task"
     )
     func joining() async throws {

@@ -138,7 +138,7 @@ import Testing
         do throws(MediaGraphError) {
             _ = try FileLock(folder.file("none/a"))
             Issue.record("locked in a folder that doesn't exist")
-        } catch { #expect(error.detail.actual == "can't lock the file: No such file or directory") }
+        } catch { #expect(error.detail.actual == "can't be locked: No such file or directory") }
     }
 
     @Test("SE-4 a forwarder that is stopped before its start never starts")

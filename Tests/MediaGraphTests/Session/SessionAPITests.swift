@@ -54,7 +54,7 @@ import Testing
         try await alice.join()
         #expect(
             throws: MediaGraphError.noSuchUser(
-                .init("user \"bob\"", actual: "isn't in the room, and nobody else is"))
+                .init("user \"bob\"", actual: "isn't in the room; no other user is there"))
         ) {
             try alice.user("bob")
         }

@@ -180,7 +180,7 @@ import Testing
         let reported = Self.report(graph)
         try await graph.start()
         #expect(try await eventually { reported.all.contains("bob joined") && reported.all.contains("alice joined") })
-        let warning = "room \"x\" is limited to this program: the way to x: is blocked; mend it"
+        let warning = "room \"x\" is limited to this program: the way to x is blocked; mend it"
         #expect(try await eventually { reported.all.count { $0.hasSuffix(warning) } == 2 }, "\(reported.all)")
         await graph.stop()
     }
@@ -189,9 +189,9 @@ import Testing
     func unknown() throws {
         let found = try problems(in: "mediasession name=a transport=telepathy")
         #expect(found.count == 1)
-        let words = found.first?.components(separatedBy: "use ") ?? []
-        #expect(words.first == "31: there is no transport \"telepathy\"; ", "\(found)")
-        #expect(words.last?.components(separatedBy: " or ").contains("room") == true, "\(found)")
+        let parts = found.first?.components(separatedBy: "available transports: ") ?? []
+        #expect(parts.first == "31: there is no transport \"telepathy\"; ", "\(found)")
+        #expect(parts.last?.components(separatedBy: ", ").contains("room") == true, "\(found)")
         var context = SessionContext(user: "alice")
         context.transport = "telepathy"
         #expect { _ = try Session(context) } throws: {
