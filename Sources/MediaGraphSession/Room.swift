@@ -2,27 +2,11 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// A local user of a room, who is notified of what happens there. The methods are called on any thread, without a lock
-/// of the room held.
-protocol RoomMember: AnyObject, Sendable {
-    var user: String { get }
-    /// Another user has joined, or was in the room before. May be called twice for one user.
-    func joined(_ user: String)
-    /// Another user has left.
-    func left(_ user: String)
-    /// A user, perhaps this one, has started or stopped sending a stream.
-    func streamChanged(_ key: StreamKey, isOn: Bool)
-    /// Remote users can't be reached. `remedy` says what the user can do.
-    func roomIsLimitedToProcess(because error: MediaGraphError, remedy: String)
-    /// Warns the user of a problem in the room.
-    func warn(_ text: String)
-}
-
 /// A room: its users in this process, and all users' streams. A stream can be read, which subscribes to it, before its
 /// user joins.
 ///
 /// No lock of the room is held while it waits for a transport, calls one, or notifies a member. `RoomVisits` keeps the
-/// order of what one user does.
+/// order of what one user does, and of what a member is notified of.
 final class Room: Sendable {
     private struct State: Sendable {
         /// The users who are in the room, joining or leaving.
@@ -37,6 +21,10 @@ final class Room: Sendable {
         var reach: RoomReach?
         /// Whether a thread is making, starting or stopping the transport.
         var isChangingTransport = false
+        /// What callers of `join` haven't been told yet.
+        var outcomes: [(completion: RoomVisits.Completion, result: Result<Void, MediaGraphError>)] = []
+        /// How often the transport has reported that a remote user joined or left.
+        var remoteChanges: UInt64 = 0
 
         var transport: (any RoomTransport)? {
             if case .everybody(let transport) = reach { transport } else { nil }
@@ -46,11 +34,38 @@ final class Room: Sendable {
             streams.values.compactMap(\.stream).filter(isIncluded)
         }
 
-        var members: [any RoomMember] { users.values.compactMap(\.member) }
+        /// Queues a notice for all welcomed members but one. Returns their names, sorted, for `deliver`.
+        mutating func tell(_ notice: RoomNotice, except user: String? = nil) -> [String] {
+            let told = users.filter { $0.key != user && $0.value.isWelcome }.keys.sorted()
+            for user in told { users[user]?.queue(notice) }
+            return told
+        }
 
-        /// The members except one, sorted by name.
-        func others(than user: String) -> [any RoomMember] {
-            members.filter { $0.user != user }.sorted { $0.user < $1.user }
+        /// Records whether a stream is being sent. Returns the names of the members to notify.
+        mutating func set(_ key: StreamKey, isOn: Bool) -> [String] {
+            if isOn { sending.insert(key) } else { sending.remove(key) }
+            // Under the lock, so that the stream receives concurrent changes in the order in which they are recorded.
+            streams[key]?.stream?.setExpected(isOn)
+            return tell(.stream(key, isOn: isOn))
+        }
+
+        /// Queues what a new member has to know, and tells the others of the member. From here on, the member is told
+        /// of each change. Returns the others' names and the number of the member's visit, for `deliver`; `nil` if
+        /// `remote`, the list of remote users, is older than the last change.
+        mutating func welcome(
+            _ user: String, _ remote: [String], at changes: UInt64, _ last: [RoomNotice]
+        ) -> (others: [String], visit: UInt64?)? {
+            guard changes == remoteChanges else { return nil }
+            let others = tell(.joined(user), except: user)
+            let known = (others + remote).sorted().map { RoomNotice.joined($0) }
+            return (others, users[user]?.welcome(known + sending.map { .stream($0, isOn: true) } + last))
+        }
+
+        /// Returns the outcomes to report now; none while the transport is being changed or has to be.
+        mutating func takeOutcomes() -> [(completion: RoomVisits.Completion, result: Result<Void, MediaGraphError>)] {
+            guard !isChangingReach, users.isEmpty == (reach == nil) else { return [] }
+            defer { outcomes = [] }
+            return outcomes
         }
 
         mutating func next(of user: String, after done: RoomVisits.Step?) -> RoomVisits.Step? {
@@ -173,8 +188,9 @@ final class Room: Sendable {
             if state.users[member.user]?.isEmpty == true { state.users[member.user] = nil }
             return completion
         }
-        completion?(
-            .failure(.notInSession(.init("user \"\(member.user)\"", actual: "left before joining was complete"))))
+        if let completion {
+            state.withLock { $0.outcomes.append((completion, .failure(.leftWhileJoining(member.user)))) }
+        }
         proceed(member.user)
     }
 
@@ -210,53 +226,55 @@ final class Room: Sendable {
         case .arrive(let member, let hasMoved): welcome(member, hasMoved: hasMoved)
         case .announce(let key, let isOn):
             state.withLock { $0.transport }?.streamChanged(key, isOn: isOn)
-            tell(key, isOn: isOn)
-        case .leave(let member, let wasJoined):
-            let (transport, others) = state.withLock { ($0.transport, $0.others(than: member.user)) }
-            transport?.leave(user)
-            if wasJoined { for other in others { other.left(user) } }
+            deliver(to: state.withLock { $0.set(key, isOn: isOn) })
+        case .leave(let wasJoined):
+            state.withLock { $0.transport }?.leave(user)
+            if wasJoined { deliver(to: state.withLock { $0.tell(.left(user), except: user) }) }
         case .complete(let completion, let result):
-            // First, so that the transport of a room without users has stopped when the completion is called.
+            // First, so that the transport of a room without users has stopped when the caller hears of it, even if another
+            // thread stops it.
+            state.withLock { $0.outcomes.append((completion, result)) }
             updateTransport()
-            completion(result)
         }
     }
 
     /// Notifies a new member and the others of each other.
     private func welcome(_ member: any RoomMember, hasMoved: Bool) {
+        let user = member.user
         // The user has moved here from another process, where its streams have ended.
-        if hasMoved { remoteLeft(member.user) }
-        let (others, reach) = state.withLock { ($0.others(than: member.user), $0.reach) }
-        for other in others { other.joined(member.user) }
-        let remote = if case .everybody(let transport) = reach { transport.remoteUsers } else { [] as [String] }
-        let users = (others.map(\.user) + remote).sorted()
-        for user in users { member.joined(user) }
-        let sending = state.withLock { $0.sending }
-        for key in sending { member.streamChanged(key, isOn: true) }
-        // Streams that ended and users who left during the calls above were reported before the member knew of them.
-        let (present, isSent) = (Set(self.users), state.withLock { $0.sending })
-        for key in sending.subtracting(isSent) { member.streamChanged(key, isOn: false) }
-        for user in users where !present.contains(user) { member.left(user) }
-        // Readers may have requested these users' streams before the transport knew this member.
-        for stream in state.withLock({ $0.streams { remote.contains($0.key.user) } }) { stream.demandChanged() }
-        if case .thisProcess(let error) = reach {
-            member.roomIsLimitedToProcess(because: error, remedy: transportKind.remedy)
+        if hasMoved { remoteLeft(user) }
+        while true {
+            let (reach, changes) = state.withLock { ($0.reach, $0.remoteChanges) }
+            let remote = if case .everybody(let transport) = reach { transport.remoteUsers } else { [] as [String] }
+            var last: [RoomNotice] = []
+            if case .thisProcess(let error) = reach { last = [.limited(because: error, remedy: transportKind.remedy)] }
+            guard let (others, visit) = state.withLock({ $0.welcome(user, remote, at: changes, last) }) else {
+                continue
+            }
+            deliver(to: others)
+            deliver(to: user, of: visit)
+            // Readers may have requested these users' streams before the transport knew this member.
+            for stream in state.withLock({ $0.streams { remote.contains($0.key.user) } }) { stream.demandChanged() }
+            return
         }
     }
 
-    private func tell(_ key: StreamKey, isOn: Bool) {
-        let members = state.withLock { state in
-            if isOn { state.sending.insert(key) } else { state.sending.remove(key) }
-            // Under the lock, so that the stream receives concurrent changes in the order in which they are recorded.
-            state.streams[key]?.stream?.setExpected(isOn)
-            return state.members
+    /// Notifies members of what is queued for them.
+    private func deliver(to users: [String]) { for user in users { deliver(to: user) } }
+
+    /// Notifies a member of what is queued, unless another thread is doing it; then that thread goes on with it. `visit`
+    /// is the visit for which this thread is the one that notifies already.
+    private func deliver(to user: String, of visit: UInt64? = nil) {
+        var visit = visit
+        while let next = state.withLock({ $0.users[user]?.nextNotice(after: visit) }) {
+            visit = next.visit
+            next.notice.notify(next.member)
         }
-        for member in members { member.streamChanged(key, isOn: isOn) }
     }
 
     /// The names of all users in the room, local and remote, sorted.
     var users: [String] {
-        let (here, transport) = state.withLock { ($0.members.map(\.user), $0.transport) }
+        let (here, transport) = state.withLock { ($0.users.values.compactMap { $0.member?.user }, $0.transport) }
         return (here + (transport?.remoteUsers ?? [])).sorted()
     }
 
@@ -264,6 +282,7 @@ final class Room: Sendable {
 
     /// Makes and starts the transport if the room has users but no transport, and stops it if the room has no users any
     /// more. One thread at a time does this, and afterwards checks for changes that other threads have made meanwhile.
+    /// Then reports the outcomes of joins.
     private func updateTransport() {
         while let change = state.withLock({ $0.nextChange() }) {
             switch change {
@@ -277,6 +296,7 @@ final class Room: Sendable {
             }
             state.withLock { $0.isChangingTransport = false }
         }
+        for (completion, result) in state.withLock({ $0.takeOutcomes() }) { completion(result) }
     }
 
     private func open() {
@@ -337,30 +357,28 @@ final class Room: Sendable {
 
 extension Room: RoomTransportDelegate {
     func remoteJoined(_ user: String) {
-        let (members, streams) = state.withLock { state in
-            (state.others(than: user), state.streams(where: { $0.key.user == user }))
+        let (told, streams) = state.withLock { state in
+            state.remoteChanges += 1
+            return (state.tell(.joined(user), except: user), state.streams(where: { $0.key.user == user }))
         }
-        for member in members { member.joined(user) }
+        deliver(to: told)
         for stream in streams { stream.demandChanged() }
     }
 
     func remoteStreamChanged(_ key: StreamKey, isOn: Bool) {
-        guard state.withLock({ $0.transport != nil }) else { return }
         if key.kind.isShare { shareFloor.invalidateRefusal() }
-        tell(key, isOn: isOn)
+        deliver(to: state.withLock { $0.transport == nil ? [] : $0.set(key, isOn: isOn) })
     }
 
     func remoteLeft(_ user: String) {
-        let (members, streams, sending) = state.withLock { state in
-            (
-                state.others(than: user), state.streams(where: { $0.key.user == user }),
-                state.sending.filter { $0.user == user }
-            )
-        }
         shareFloor.invalidateRefusal()
-        for stream in streams { stream.end(ofRemoteUser: true) }
-        for key in sending { tell(key, isOn: false) }
-        for member in members { member.left(user) }
+        for stream in state.withLock({ $0.streams(where: { $0.key.user == user }) }) { stream.end(ofRemoteUser: true) }
+        let told = state.withLock { state in
+            state.remoteChanges += 1
+            let ended = state.sending.filter { $0.user == user }
+            return Set(ended.flatMap { state.set($0, isOn: false) } + state.tell(.left(user), except: user)).sorted()
+        }
+        deliver(to: told)
     }
 
     func shareGrantLost() {
@@ -376,7 +394,7 @@ extension Room: RoomTransportDelegate {
     }
 
     func warn(_ text: String) {
-        for member in state.withLock({ $0.members }) { member.warn(text) }
+        deliver(to: state.withLock { $0.tell(.warning(text)) })
     }
 
     /// Passes a request of a stream's readers to the transport, if the stream's user isn't local.
@@ -391,6 +409,11 @@ extension Room: RoomTransportDelegate {
 }
 
 extension MediaGraphError {
+    /// The error for a user who leaves, or whose join is cancelled, before the user is in the room.
+    static func leftWhileJoining(_ user: String) -> MediaGraphError {
+        .notInSession(.init("user \"\(user)\"", actual: "left before joining was complete"))
+    }
+
     /// The error for a user whose name is taken in a room.
     package static func nameTaken(_ user: String, in room: String) -> MediaGraphError {
         .alreadyInUse(

@@ -39,7 +39,8 @@ package protocol RoomTransport: AnyObject, Sendable {
     /// on its way is ignored, and if that is a refusal, nothing is left to undo. The next `join` of the same user may
     /// follow at once.
     func leave(_ user: String)
-    /// The names of the remote users.
+    /// The names of the remote users. Changes before the room is told with `remoteJoined` or `remoteLeft`, so that the
+    /// room can tell whether a list is older than a change.
     var remoteUsers: [String] { get }
 
     /// Called when a local user has started or stopped sending a stream.

@@ -28,6 +28,12 @@ struct RoomVisits: Sendable {
         /// The streams that the user has started or stopped sending, which nobody has been told yet.
         var changes: [(key: StreamKey, isOn: Bool)] = []
         var isLeaving = false
+        /// Whether the member is told of changes in the room.
+        var isWelcome = false
+        /// What the member hasn't been told yet.
+        var notices: [RoomNotice] = []
+        /// Whether a thread is notifying the member.
+        var isBeingNotified = false
     }
 
     /// The next step for a user.
@@ -35,7 +41,7 @@ struct RoomVisits: Sendable {
         case ask(any RoomTransport, visit: UInt64)
         case arrive(any RoomMember, hasMoved: Bool)
         case announce(StreamKey, isOn: Bool)
-        case leave(any RoomMember, wasJoined: Bool)
+        case leave(wasJoined: Bool)
         /// Report the outcome to the caller of `join`. This step comes when no other step is pending; while it is being
         /// taken, other threads may already take the next ones.
         case complete(Completion, Result<Void, MediaGraphError>)
@@ -114,7 +120,7 @@ struct RoomVisits: Sendable {
                 return .arrive(visit.member, hasMoved: false)
             case .starting, nil: return nil
             }
-        case .asked where visit.isLeaving: return .leave(visit.member, wasJoined: false)
+        case .asked where visit.isLeaving: return .leave(wasJoined: false)
         case .asked(nil): return nil
         case .asked(.joined(let hasMoved)?):
             visits[0].phase = .joined
@@ -127,9 +133,39 @@ struct RoomVisits: Sendable {
                 let (key, isOn) = visits[0].changes.removeFirst()
                 return .announce(key, isOn: isOn)
             }
-            if visit.isLeaving { return .leave(visit.member, wasJoined: true) }
+            if visit.isLeaving { return .leave(wasJoined: true) }
             return visits[0].completion.take().map { .complete($0, .success(())) }
         }
+    }
+}
+
+// What a member is notified of. A change and the notices of it are recorded under one lock, and one thread at a time
+// notifies a member. So a member hears of changes in the order in which they were recorded.
+extension RoomVisits {
+    /// Whether the user is in the room and has been welcomed there.
+    var isWelcome: Bool { member != nil && visits[0].isWelcome }
+
+    /// Queues a member's first notices, and makes the caller's thread the one that notifies the member. Returns the
+    /// visit's number.
+    mutating func welcome(_ notices: [RoomNotice]) -> UInt64? {
+        guard !visits.isEmpty else { return nil }
+        (visits[0].isWelcome, visits[0].notices, visits[0].isBeingNotified) = (true, notices, true)
+        return visits[0].number
+    }
+
+    /// Queues a notice for the member.
+    mutating func queue(_ notice: RoomNotice) { visits[0].notices.append(notice) }
+
+    /// Returns the member's next notice, and makes the caller's thread the one that notifies the member; `nil` if there
+    /// is none, if the user is leaving, or if another thread notifies the member. `number` is the visit for which the
+    /// caller's thread has done it so far.
+    mutating func nextNotice(
+        after number: UInt64?
+    ) -> (member: any RoomMember, notice: RoomNotice, visit: UInt64)? {
+        guard let member, !visits[0].isBeingNotified || visits[0].number == number else { return nil }
+        visits[0].isBeingNotified = !visits[0].notices.isEmpty
+        guard visits[0].isBeingNotified else { return nil }
+        return (member, visits[0].notices.removeFirst(), visits[0].number)
     }
 }
 

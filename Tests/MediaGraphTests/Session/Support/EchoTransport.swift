@@ -17,6 +17,7 @@ final class EchoTransport: RoomTransport {
     private let grants = Log<WeakGrant>()
     private let delegate: any RoomTransportDelegate
     private let isHere = Atomic<Bool>(true)
+    private let changes = Mutex<[@Sendable () -> Void]>([])
     private let forwarding = Mutex<Forwarding?>(nil)
 
     private struct Forwarding: Sendable {
@@ -79,7 +80,16 @@ final class EchoTransport: RoomTransport {
         calls.add("leave \(user)")
     }
 
-    var remoteUsers: [String] { isHere.load(ordering: .acquiring) ? [Self.user] : [] }
+    var remoteUsers: [String] {
+        let users = isHere.load(ordering: .acquiring) ? [Self.user] : []
+        let change = changes.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+        change?()
+        return users
+    }
+
+    /// Makes the next reads of `remoteUsers` change something each, after the list was made.
+    func changeAfterListing(_ changes: (@Sendable () -> Void)...) { self.changes.withLock { $0 = changes } }
+
     func streamChanged(_ key: StreamKey, isOn: Bool) { calls.add("\(key.user) \(key.kind) \(isOn ? "on" : "off")") }
     func requestKeyFrame(_ key: StreamKey) { calls.add("key frame of \(key.user)") }
 
@@ -112,6 +122,9 @@ final class EchoTransport: RoomTransport {
         isHere.store(true, ordering: .releasing)
         delegate.remoteJoined(Self.user)
     }
+
+    /// Tells the room that echo's camera has started or stopped sending.
+    func tell(isOn: Bool) { delegate.remoteStreamChanged(Self.echoed, isOn: isOn) }
 
     /// Makes the transport lose the share's grant.
     func loseGrant() { delegate.shareGrantLost() }
