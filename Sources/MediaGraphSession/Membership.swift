@@ -23,12 +23,16 @@ final class Membership: RoomMember {
     /// A state change waits here, so that a graph whose user is refused doesn't start. Only the state locks of the
     /// element and of the bins around it are held meanwhile, so no other graph waits.
     func join() throws(MediaGraphError) {
-        let graph = owner.element?.outermost
-        defer { if let graph { SessionJoins.end(self, in: graph) } }
-        try room.join(self) {
-            // After the join was requested, so that `leave` finds a join to cancel.
-            if let graph, !SessionJoins.begin(self, in: graph) { leave() }
+        guard let graph = owner.element?.outermost else { return try room.join(self) }
+        let result = Result { () throws(MediaGraphError) in
+            try room.join(self) {
+                // After the join was requested, so that `leave` finds a join to cancel.
+                if !SessionJoins.begin(self, in: graph) { leave() }
+            }
         }
+        // A cancelled user isn't in the room, even if the transport's answer was faster.
+        guard SessionJoins.end(self, in: graph) else { throw .leftWhileJoining(user) }
+        try result.get()
     }
     func leave() { room.leave(self) }
 

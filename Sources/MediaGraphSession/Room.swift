@@ -63,7 +63,7 @@ final class Room: Sendable {
 
         /// Returns the outcomes to report now; none while the transport is being changed or has to be.
         mutating func takeOutcomes() -> [(completion: RoomVisits.Completion, result: Result<Void, MediaGraphError>)] {
-            guard !isChangingReach, users.isEmpty == (reach == nil) else { return [] }
+            guard !isChangingTransport, users.isEmpty == (reach == nil) else { return [] }
             defer { outcomes = [] }
             return outcomes
         }

@@ -8,8 +8,19 @@ import Synchronization
 package enum SessionJoins {
     private struct Run: Sendable {
         let number: Int
+        /// Whether the graph is being stopped.
         var isCancelled = false
+        /// Whether the caller who makes sessions join in the running graph has given up.
+        var isInterrupted = false
         var joining: [Membership] = []
+
+        var refusesJoins: Bool { isCancelled || isInterrupted }
+
+        /// Takes out the sessions that are joining, whose joins are to be cancelled.
+        mutating func takeJoining() -> [Membership] {
+            defer { joining = [] }
+            return joining
+        }
     }
 
     private static let runs = Mutex<[Element: Run]>([:])
@@ -23,23 +34,44 @@ package enum SessionJoins {
         let joining = runs.withLock { runs -> [Membership] in
             guard runs[graph]?.number == run else { return [] }
             runs[graph]?.isCancelled = true
-            return runs[graph]?.joining ?? []
+            return runs[graph]?.takeJoining() ?? []
         }
         for membership in joining { membership.leave() }
     }
 
+    /// Cancels the joins that a running graph waits for, and refuses those that begin later, until `resume` is called.
+    /// The graph goes on.
+    package static func interrupt(in graph: Element) {
+        let joining = runs.withLock { runs -> [Membership] in
+            runs[graph]?.isInterrupted = true
+            return runs[graph]?.takeJoining() ?? []
+        }
+        for membership in joining { membership.leave() }
+    }
+
+    /// Lets sessions join again after `interrupt`.
+    package static func resume(in graph: Element) { runs.withLock { $0[graph]?.isInterrupted = false } }
+
     /// Forgets a graph, which has stopped.
     package static func forget(_ graph: Element) { runs.withLock { $0[graph] = nil } }
 
-    /// Records that a session has begun to join. Returns false if the graph is being stopped.
+    /// Records that a session has begun to join. Returns false if the join is cancelled already.
     static func begin(_ membership: Membership, in graph: Element) -> Bool {
         runs.withLock { runs in
+            guard runs[graph]?.refusesJoins != true else { return false }
             runs[graph]?.joining.append(membership)
-            return runs[graph]?.isCancelled != true
+            return true
         }
     }
 
-    static func end(_ membership: Membership, in graph: Element) {
-        runs.withLock { $0[graph]?.joining.removeAll { $0 === membership } }
+    /// Records that a session's join has ended. Returns false if the join was cancelled before, even if the transport
+    /// had let the user in by then.
+    static func end(_ membership: Membership, in graph: Element) -> Bool {
+        runs.withLock { runs in
+            // Sessions of other pipelines aren't recorded.
+            guard let joining = runs[graph]?.joining else { return true }
+            runs[graph]?.joining.removeAll { $0 === membership }
+            return joining.contains { $0 === membership }
+        }
     }
 }

@@ -1,6 +1,7 @@
 import Dispatch
 import GStreamer
 import MediaGraphCore
+import MediaGraphSession
 import Synchronization
 
 /// One user's session in a room, modeled on Zoom's Video SDK. It sends the media that its ``SessionContext`` names, and
@@ -88,7 +89,8 @@ public final class Session: Sendable {
     ///
     /// Throws `alreadyInUse` if somebody in the room has the user's name, `timeOut` if the room's transport doesn't
     /// answer, `noDevice` or `deviceBusy` if a device can't be opened, `notInSession` if ``leave()`` is called or the
-    /// task is cancelled before the user has joined, and `wrongUsage` if the session is already joined.
+    /// task is cancelled before the user has joined, and `wrongUsage` if the session is already joined. A preview that
+    /// ran before continues after each of these errors, except after ``leave()``.
     public func join() async throws(MediaGraphError) {
         let before = state.withLock { state in
             defer { if state.phase == .outside || state.phase == .previewing { state.phase = .joining } }
@@ -98,7 +100,7 @@ public final class Session: Sendable {
             throw .wrongUsage(.init("the session", actual: "has already been joined; call leave() first"))
         }
         if before == .previewing {
-            do throws(MediaGraphError) { try await setJoins(true) } catch {
+            do throws(MediaGraphError) { try await joinFromPreview() } catch {
                 endJoining(in: .previewing, [])
                 throw error
             }
@@ -135,6 +137,18 @@ public final class Session: Sendable {
         // Setting `join` only fails while the graph runs, and then `graph.start` throws.
         try? await setJoins(joins)
         do throws(GraphError) { try await graph.start() } catch { throw MediaGraphError(error, "the session") }
+    }
+
+    /// Joins the room in the graph that runs for the preview. Cancelling the task ends only the join.
+    private func joinFromPreview() async throws(MediaGraphError) {
+        let pipeline = graph.pipeline
+        defer { SessionJoins.resume(in: pipeline) }
+        let result = await withTaskCancellationHandler { () async -> Result<Void, MediaGraphError> in
+            do throws(MediaGraphError) { return .success(try await setJoins(true)) } catch { return .failure(error) }
+        } onCancel: {
+            SessionJoins.interrupt(in: pipeline)
+        }
+        try result.get()
     }
 
     private func setJoins(_ joins: Bool) async throws(MediaGraphError) {

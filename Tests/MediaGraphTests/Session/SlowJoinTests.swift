@@ -11,7 +11,7 @@ import Testing
     init() throws { try Nodes.register() }
 
     /// A room whose transport lets alice wait until the test answers, with a log of the outcomes of alice's joins.
-    private final class Scene {
+    private final class Scene: Sendable {
         let room: Room
         let (alice, bob) = (LoggingMember("alice"), LoggingMember("bob"))
         let outcomes = Log<String>()
@@ -108,6 +108,55 @@ import Testing
         #expect(scene.transportCount == 2)
     }
 
+    @Test("NW-1 SE-1 a user whom the transport refuses at once hears of it after the transport has stopped")
+    func refusedAtOnce() throws {
+        let scene = try Scene(#function)
+        let calls = Log<[String]>()
+        scene.room.join(LoggingMember("echo")) { _ in calls.add(scene.calls) }
+        #expect(calls.all == [["start", "stop"]])
+    }
+
+    @Test("NW-1 SE-1 a user who is welcomed while a remote user leaves and returns knows that user in the end")
+    func changesDuringWelcome() throws {
+        let scene = try Scene(#function)
+        scene.join(scene.alice)
+        let transport = scene.transport
+        transport.changeAfterListing({ transport.vanish() }, { transport.appear() })
+        transport.answer("alice")
+        #expect(scene.alice.events.all == ["+echo"] && scene.outcomes.all == ["joined"])
+        #expect(scene.room.users == ["alice", "echo"])
+        scene.room.leave(scene.alice)
+    }
+
+    /// A user who logs each notification when the call ends, and makes echo's stream change during the first one.
+    private final class SlowMember: RoomMember {
+        let user = "alice"
+        let events = Log<String>()
+        private let react: @Sendable () -> Void
+        init(_ react: @escaping @Sendable () -> Void) { self.react = react }
+        func joined(_ user: String) {
+            react()
+            events.add("+\(user)")
+        }
+        func left(_ user: String) { events.add("-\(user)") }
+        func streamChanged(_ key: StreamKey, isOn: Bool) { events.add(isOn ? "on" : "off") }
+        func roomIsLimitedToProcess(because error: MediaGraphError, remedy: String) {}
+        func warn(_ text: String) {}
+    }
+
+    @Test("NW-1 SE-1 what happens while a user is notified of something reaches the user afterwards, in order")
+    func notifiedInOrder() throws {
+        let scene = try Scene(#function)
+        try scene.room.join(scene.bob)
+        let transport = scene.transport
+        let alice = SlowMember { for isOn in [true, false, true] { transport.tell(isOn: isOn) } }
+        scene.room.join(alice) { _ in }
+        transport.answer("alice")
+        // Once for bob and once for echo.
+        #expect(alice.events.all == ["+bob", "+echo"] + ["on", "off", "on", "on", "off", "on"])
+        for member in [alice, scene.bob] as [any RoomMember] { scene.room.leave(member) }
+    }
+
     @Test("NW-1 SE-5 a join that the transport never answers times out, and is undone")
     func unanswered() throws {
         let scene = try Scene(#function)
@@ -165,5 +214,70 @@ import Testing
         }
         #expect(try await join { await session.leave() }?.code == .notInSession)
         #expect(!session.isJoined)
+    }
+
+    @Test("CR-7 SE-5 a join of a running preview whose task is cancelled ends, and the preview goes on")
+    func cancelledPreview() async throws {
+        let made = Log<EchoTransport>()
+        EchoTransport.register("slow-cancelled", slowUsers: ["alice"], adding: made)
+        let source = RecordingSource()
+        let alice = try session("alice", #function) {
+            $0.transport = "slow-cancelled"
+            $0.externalVideoSource = source
+        }
+        let own = PipeLog()
+        try alice.preview.subscribe(own, resolution: .p90)
+        try await alice.preview.start()
+        func join() -> Task<MediaGraphError?, Never> {
+            Task { () async -> MediaGraphError? in
+                do throws(MediaGraphError) {
+                    try await alice.join()
+                    return nil
+                } catch { return error }
+            }
+        }
+        func previewGoesOn() async throws -> Bool {
+            let count = own.count
+            return try await eventually {
+                try? source.sendPattern()
+                return own.count > count
+            }
+        }
+        let waiting = join()
+        #expect(try await eventually { made.all.last?.calls.all.last == "join alice" })
+        waiting.cancel()
+        #expect(await waiting.value?.code == .notInSession)
+        #expect(made.all.last?.calls.all == ["start", "join alice", "leave alice", "stop"])
+        #expect(try await previewGoesOn())
+        // The task may also be cancelled before it calls `join`.
+        let cancelled = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return await #expect(throws: MediaGraphError.self) { try await alice.join() }
+        }
+        #expect(await cancelled.value?.code == .notInSession && !alice.isJoined)
+        #expect(try await previewGoesOn())
+        let joining = join()
+        #expect(try await eventually { made.all.last?.calls.all == ["start", "join alice"] })
+        made.all.last?.answer("alice")
+        #expect(await joining.value == nil && alice.isJoined)
+        #expect(source.calls.all == ["initialize", "startSend"])
+        await alice.leave()
+    }
+
+    @Test("SE-1 a user whose join is cancelled before it begins isn't in the room, however fast the transport is")
+    func cancelledBefore() async throws {
+        let made = Log<EchoTransport>()
+        EchoTransport.register("fast-cancelled", adding: made)
+        let alice = try session("alice", #function) { $0.transport = "fast-cancelled" }
+        try await alice.preview.start()
+        let cancelled = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return await #expect(throws: MediaGraphError.self) { try await alice.join() }
+        }
+        #expect(await cancelled.value?.code == .notInSession && !alice.isJoined)
+        #expect(made.all.last?.calls.all == ["start", "join alice", "leave alice", "stop"])
+        try await alice.join()
+        #expect(alice.isJoined)
+        await alice.leave()
     }
 }
