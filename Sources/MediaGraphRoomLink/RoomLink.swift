@@ -12,43 +12,6 @@ import Synchronization
 ///
 /// The room is never called while `state` is locked.
 final class RoomLink: RoomTransport {
-    /// A claim of a user's name, on its way.
-    fileprivate struct Claim: Sendable {
-        let number: UInt64
-        /// `nil` after the user has left: then the claim is given up.
-        var report: (@Sendable (JoinOutcome) -> Void)?
-    }
-
-    fileprivate struct State: Sendable {
-        /// This process's users, each with the lock on its name.
-        var users: [String: FileLock] = [:]
-        /// The users for whom a thread claims the name.
-        var claiming: [String: Claim] = [:]
-        /// The number of claims so far.
-        var claimCount: UInt64 = 0
-        /// The streams that this process's users are sending.
-        var sending: Set<StreamKey> = []
-        var peers: [RoomPeer] = []
-        /// The endpoints of processes that run another version.
-        var strangers: Set<Int> = []
-        /// The peers that have announced each user, the latest last. There may be several, because a process that was
-        /// restarted or has reconnected may be heard before its old connection ends.
-        var claims: [String: [RoomPeer]] = [:]
-        /// The peer of each user of whom the room has been told.
-        var remote: [String: RoomPeer] = [:]
-        /// The remote streams that this process reads.
-        var reading: [StreamKey: Resolution] = [:]
-        /// The streams of this process that peers read.
-        var forwarders: [StreamKey: StreamForwarder] = [:]
-        /// Set from the moment when this process has entered the room's folder.
-        var entry: RoomDirectory.Entry?
-        /// The users whose names were lost with the room's folder.
-        var unclaimed: Set<String> = []
-        /// The current problem with the room's folder, which has been reported.
-        var problem: String?
-        var isStopped = false
-    }
-
     private let directory: RoomDirectory
     private let delegate: any RoomTransportDelegate
     private let state = Mutex(State())
@@ -168,18 +131,20 @@ final class RoomLink: RoomTransport {
     /// Claims the names of this process's users that were lost with the room's folder.
     private func claimNamesAgain() throws(MediaGraphError) {
         for user in state.withLock({ $0.unclaimed.sorted() }) {
-            let claim = try directory.claim(user, while: { [self] in isRunning })
-            // The user may have left in the meantime.
-            let isHere = state.withLock { state in
-                state.unclaimed.remove(user)
-                guard state.users[user] != nil else { return false }
-                if let claim { state.users[user] = claim }
+            let problem = BlockingMonitor<MediaGraphError?>(nil)
+            let isMine = state.withLock { state in
+                // The user may have left in the meantime, and may even be joining again, which claims the name too.
+                guard state.unclaimed.contains(user), state.claiming[user] == nil else { return false }
+                state.beginClaim(of: user) { outcome in
+                    if case .refused(let error) = outcome { problem.withLock { $0 = error } }
+                }
                 return true
             }
-            if !isHere { claim?.remove() }
-            if isHere, claim == nil {
-                delegate.warn("another program has meanwhile taken the name \"\(user)\"; rename one of the two users")
-            }
+            if isMine { runClaims(of: user) }
+            guard let error = problem.withLock({ $0 }) else { continue }
+            guard error.code == .alreadyInUse else { throw error }
+            state.withLock { _ = $0.unclaimed.remove(user) }
+            delegate.warn("another program has meanwhile taken the name \"\(user)\"; rename one of the two users")
         }
     }
 
@@ -239,16 +204,17 @@ final class RoomLink: RoomTransport {
         let isNew = state.withLock { state in
             // The thread of an earlier claim, which has been given up, may not have ended. It goes on with this one, so
             // that the two claims don't exclude each other.
-            defer {
-                state.claimCount += 1
-                state.claiming[user] = Claim(number: state.claimCount, report: report)
-            }
+            defer { state.beginClaim(of: user, report) }
             return state.claiming[user] == nil
         }
         guard isNew else { return }
-        NativeThread("room-claim") { [self] in
-            while let number = nextClaim(of: user), !claim(user, number) {}
-        }.detach()
+        NativeThread("room-claim") { [self] in runClaims(of: user) }.detach()
+    }
+
+    /// Claims the user's name, and again if this claim is given up for another one. One thread at a time does this for
+    /// a user.
+    private func runClaims(of user: String) {
+        while let number = nextClaim(of: user), !claim(user, number) {}
     }
 
     /// Returns the number of the claim that is wanted. Forgets a claim that has been given up.
@@ -294,6 +260,7 @@ final class RoomLink: RoomTransport {
             let keys = state.forwarders.keys.filter { $0.user == user }
             defer { for key in keys { state.forwarders[key] = nil } }
             let claim = state.users.removeValue(forKey: user)
+            state.unclaimed.remove(user)
             return (claim, keys.compactMap { state.forwarders[$0] }, claim != nil)
         }
         guard wasHere else { return }
@@ -421,30 +388,5 @@ final class RoomLink: RoomTransport {
     /// Records that a peer no longer uses these memories.
     func release(_ memories: [UInt64], by peer: RoomPeer) {
         for forwarder in state.withLock({ Array($0.forwarders.values) }) { forwarder.release(memories, by: peer) }
-    }
-}
-
-extension RoomLink.State {
-    /// Adds a user of this process, whose name has been claimed. Returns whether the user was one of the remote users
-    /// until now: another process may have released the name without having announced it yet.
-    fileprivate mutating func add(_ user: String, _ name: FileLock) -> Bool {
-        users[user] = name
-        claims[user] = nil
-        let hasMoved = remote.removeValue(forKey: user) != nil
-        for key in reading.keys where key.user == user { reading[key] = nil }
-        for peer in peers { peer.send(.joined(user)) }
-        return hasMoved
-    }
-
-    /// Removes a peer from the forwarders of these streams. Returns the forwarders that have no peers left, which are
-    /// removed.
-    fileprivate mutating func removeReader(
-        _ peer: RoomPeer, of keys: [StreamKey], isGone: Bool
-    ) -> [StreamForwarder] {
-        keys.compactMap { key in
-            guard let forwarder = forwarders[key], forwarder.remove(peer, isGone: isGone) else { return nil }
-            forwarders[key] = nil
-            return forwarder
-        }
     }
 }

@@ -106,6 +106,73 @@ import Testing
         #expect(RoomDirectory(room: room).endpoints == [])
     }
 
+    /// A link whose room's folder was removed, and which couldn't claim bob's name again, since then `obstacle` was in the
+    /// way. By its clock no time limit ever ends; `waits` counts the waits for the lock of all rooms.
+    private struct Unclaimed {
+        let folder: TemporaryFolder
+        let base: String
+        let directory: RoomDirectory
+        let room = OtherRoom()
+        let link: RoomLink
+        let waits: Log<Bool>
+
+        init() throws {
+            folder = try TemporaryFolder()
+            base = folder.file("rooms")
+            let waits = Log<Bool>()
+            self.waits = waits
+            let clock = RoomClock(
+                now: { 0 },
+                pause: {
+                    waits.add(true)
+                    sleepBriefly()
+                })
+            directory = RoomDirectory(room: "r", base: base, clock: clock)
+            link = RoomLink(in: directory, delegate: room)
+            #expect(try link.enter())
+            try link.claimed("bob")
+            let files = try FileManager.default.contentsOfDirectory(atPath: directory.path)
+            let obstacle = "\(directory.path)/\(try #require(files.first { $0.hasSuffix(".name") }))"
+            try FileManager.default.removeItem(atPath: directory.path)
+            for path in [directory.path, obstacle] { #expect(mkdir(path, 0o700) == 0) }
+            link.lookAround()
+            #expect(room.warnings.all.count == 1 && room.warnings.all[0].contains("can't lock"), "\(room.warnings.all)")
+            #expect(rmdir(obstacle) == 0)
+        }
+    }
+
+    @Test("SE-3 a user who leaves after the room's folder was removed, and joins again, has the name")
+    func rejoinAfterRemoval() throws {
+        let scene = try Unclaimed()
+        scene.link.leave("bob")
+        try scene.link.claimed("bob")
+        scene.link.lookAround()
+        #expect(try scene.directory.claim("bob") == nil)
+        // The process's own claim isn't taken for another program's.
+        #expect(scene.room.warnings.all.count == 1, "\(scene.room.warnings.all)")
+        scene.link.stop()
+    }
+
+    @Test("SE-3 a user who joins again while the name is being claimed again isn't refused because of that")
+    func rejoinMeanwhile() throws {
+        let scene = try Unclaimed()
+        let held = Mutex(try FileLock("\(scene.base)/lock"))
+        #expect(held.withLock { $0 } != nil)
+        let looking = NativeThread("looking") { [link = scene.link] in link.lookAround() }
+        #expect(waitUntil { !scene.waits.all.isEmpty })
+        scene.link.leave("bob")
+        let reports = Log<String>()
+        scene.link.join("bob") { outcome in
+            if case .joined = outcome { reports.add("joined") } else { reports.add("\(outcome)") }
+        }
+        held.withLock { $0 = nil }
+        looking.join()
+        #expect(waitUntil { reports.all == ["joined"] }, "\(reports.all)")
+        #expect(try scene.directory.claim("bob") == nil)
+        #expect(scene.room.warnings.all.count == 1, "\(scene.room.warnings.all)")
+        scene.link.stop()
+    }
+
     @Test("SE-3 if others can write to the room's folder, new connections stop with one warning")
     func openFolder() throws {
         let room = #function
