@@ -59,9 +59,12 @@ extension AsyncVideoSource {
 final class VideoSourceTask: VideoSource {
     private let source: any AsyncVideoSource
     private let sender = Mutex<VideoSender?>(nil)
-    private let task = SourceTask()
+    private let task: SourceTask
 
-    init(_ source: any AsyncVideoSource) { self.source = source }
+    init(_ source: any AsyncVideoSource) {
+        self.source = source
+        task = SourceTask(source, VideoSender.self)
+    }
 
     var capabilities: [VideoCapability] { source.capabilities }
 
@@ -75,9 +78,8 @@ final class VideoSourceTask: VideoSource {
     }
 
     func startSend() throws {
-        try source.startSend()
         guard let sender = sender.withLock({ $0 }) else { return }
-        try task.start(sender) { [source] in try await source.run(sender: sender) }
+        try task.start(sender, after: source.startSend) { [source] in try await source.run(sender: sender) }
     }
 
     func stopSend() {

@@ -49,9 +49,12 @@ extension AsyncVirtualMic {
 final class VirtualMicTask: VirtualMic {
     private let source: any AsyncVirtualMic
     private let sender = Mutex<AudioSender?>(nil)
-    private let task = SourceTask()
+    private let task: SourceTask
 
-    init(_ source: any AsyncVirtualMic) { self.source = source }
+    init(_ source: any AsyncVirtualMic) {
+        self.source = source
+        task = SourceTask(source, AudioSender.self)
+    }
 
     func micInitialize(sender: AudioSender) throws {
         self.sender.withLock { $0 = sender }
@@ -59,9 +62,8 @@ final class VirtualMicTask: VirtualMic {
     }
 
     func micStartSend() throws {
-        try source.micStartSend()
         guard let sender = sender.withLock({ $0 }) else { return }
-        try task.start(sender) { [source] in try await source.run(sender: sender) }
+        try task.start(sender, after: source.micStartSend) { [source] in try await source.run(sender: sender) }
     }
 
     func micStopSend() {

@@ -6,9 +6,12 @@ import Synchronization
 package final class ShareVideo: VideoSource {
     private let source: any ShareSource
     private let sender = Mutex<VideoSender?>(nil)
-    private let task = SourceTask()
+    private let task: SourceTask
 
-    package init(_ source: any ShareSource) { self.source = source }
+    package init(_ source: any ShareSource) {
+        self.source = source
+        task = SourceTask(source, VideoSender.self)
+    }
 
     package func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) {
         self.sender.withLock { $0 = sender }
@@ -16,9 +19,10 @@ package final class ShareVideo: VideoSource {
 
     package func startSend() throws {
         guard let sender = sender.withLock({ $0 }) else { return }
-        try source.shareSendStarted(sender: sender)
-        guard let source = source as? any AsyncShareSource else { return }
-        try task.start(sender) { try await source.run(sender: sender) }
+        guard let source = source as? any AsyncShareSource else { return try source.shareSendStarted(sender: sender) }
+        try task.start(sender, after: { try source.shareSendStarted(sender: sender) }) {
+            try await source.run(sender: sender)
+        }
     }
 
     package func stopSend() {
@@ -33,17 +37,23 @@ package final class ShareVideo: VideoSource {
 package final class ShareAudio: VirtualMic {
     private let source: any ShareAudioSource
     private let sender = Mutex<AudioSender?>(nil)
-    private let task = SourceTask()
+    private let task: SourceTask
 
-    package init(_ source: any ShareAudioSource) { self.source = source }
+    package init(_ source: any ShareAudioSource) {
+        self.source = source
+        task = SourceTask(source, AudioSender.self)
+    }
 
     package func micInitialize(sender: AudioSender) { self.sender.withLock { $0 = sender } }
 
     package func micStartSend() throws {
         guard let sender = sender.withLock({ $0 }) else { return }
-        try source.startSendAudio(sender: sender)
-        guard let source = source as? any AsyncShareAudioSource else { return }
-        try task.start(sender) { try await source.run(sender: sender) }
+        guard let source = source as? any AsyncShareAudioSource else {
+            return try source.startSendAudio(sender: sender)
+        }
+        try task.start(sender, after: { try source.startSendAudio(sender: sender) }) {
+            try await source.run(sender: sender)
+        }
     }
 
     package func micStopSend() {

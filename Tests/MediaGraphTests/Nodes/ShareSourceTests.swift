@@ -151,6 +151,51 @@ import Testing
         pipeline.setState(.null)
     }
 
+    /// A share whose task ignores its cancellation until the test lets it end, for a minute at most.
+    private final class Stubborn: AsyncShareSource {
+        let calls = Log<String>()
+        let mayEnd = Atomic<Bool>(false)
+
+        func shareSendStarted(sender: VideoSender) { calls.add("started") }
+        func shareSendStopped() { calls.add("stopped") }
+
+        func run(sender: VideoSender) async throws {
+            calls.add("run")
+            defer { calls.add("end") }
+            let end = ContinuousClock.now + .seconds(60)
+            while !mayEnd.load(ordering: .acquiring), ContinuousClock.now < end {
+                try? await Task.sleep(for: .milliseconds(1))
+                await Task.yield()
+            }
+        }
+    }
+
+    @Test("SH-1 a source whose task outlasts stop-timeout isn't shared again before the task has ended")
+    func stubborn() async throws {
+        let share = try ShareHarness()
+        try share.graph.element("share_video").setProperty("stop-timeout", parsing: "1000000")
+        let pipeline = share.graph.pipeline
+        pipeline.onMessage { _ in }
+        pipeline.setState(.playing)
+        let source = Stubborn()
+        try await share.node.startSharing(source)
+        #expect(try await eventually { source.calls.all == ["started", "run"] })
+        try await share.node.stopSharing()
+        #expect(source.calls.all == ["started", "run", "stopped"])
+        let refusal = await #expect(throws: MediaGraphError.self) { try await share.node.startSharing(source) }
+        #expect(refusal?.code == .processingFailed)
+        // Another source may be shared meanwhile.
+        try await share.node.startSharing(share.source)
+        try await share.node.stopSharing()
+        #expect(source.calls.all == ["started", "run", "stopped"])
+        source.mayEnd.store(true, ordering: .releasing)
+        #expect(try await eventually { source.calls.all.last == "end" })
+        // The task has ended when the node may start the source again.
+        #expect(try await eventually { (try? await share.node.startSharing(source)) != nil })
+        pipeline.setState(.null)
+        for call in ["started", "stopped"] { #expect(source.calls.all.count { $0 == call } == 2) }
+    }
+
     // MARK: Descriptions and states
 
     @Test("SH-1 a share's handlers can be named: a video source's and a microphone's")
