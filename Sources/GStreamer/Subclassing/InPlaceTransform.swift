@@ -152,6 +152,23 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
     /// Returns whether the element could stop. Returns true by default.
     open func stop() -> Bool { true }
 
+    /// Whether the calling thread is inside of `transformInPlace`, from where it changes this element's state. For `start`
+    /// and `stop` only; costs the start of a thread.
+    ///
+    /// The streaming thread holds the sink pad's stream lock, which is recursive, so only another thread can see that it
+    /// is held. A thread that brings a buffer, which the stopped pad refuses, holds the lock for a moment too.
+    package var isInsideTransform: Bool {
+        let pad = Pad(retaining: UnsafeMutableRawPointer(transform.pointee.sinkpad))
+        let isHeld = BlockingMonitor(true)
+        NativeThread("stream-lock") {
+            for _ in 0..<20 {
+                guard pad.isReceiving else { return isHeld.withLock { $0 = false } }
+                sleepBriefly()
+            }
+        }.join()
+        return isHeld.withLock { $0 }
+    }
+
     /// Turns pass-through mode on or off, in which buffers pass unchanged. Call it from `start` or `beforeBuffer` only:
     /// later in the processing of a buffer, the base class has already decided whether to make the buffer writable.
     public func setPassthrough(_ on: Bool) { gst_base_transform_set_passthrough(transform, on ? 1 : 0) }

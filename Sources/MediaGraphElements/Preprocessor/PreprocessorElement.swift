@@ -29,6 +29,8 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
     /// `handler` and `stream`, reached without reference counting for each frame.
     private var unretainedHandler: Unmanaged<ProcessorHandle>?
     private var unretainedStream: Unmanaged<Stream>?
+    /// The handlers that have stopped the element from inside a call, with their streams, which the call still uses.
+    private var stoppedInside: [(ProcessorHandle, Stream?)] = []
     private var failures = FailedFrames()
     /// The number of frames since a handler was set that doesn't support their format; 0 if no handler waits.
     private var framesWaited = 0
@@ -87,6 +89,7 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
     }
 
     override func start() -> Bool {
+        if !stoppedInside.isEmpty, !isInsideTransform { stoppedInside = [] }
         statistics.reset()
         do throws(MediaGraphError) { handler = try startHandler() } catch {
             postError(.settings, "\(name): \(error)")
@@ -102,6 +105,13 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
 
     override func stop() -> Bool {
         slot.stop()
+        if let handler, isInsideTransform {
+            stoppedInside.append((handler, stream))
+            postError(
+                .processing,
+                "\(name): handler \(handler.name) has stopped its own element from inside a call; call requestStop() of the graph instead"
+            )
+        }
         handler = nil
         stream = nil
         return true

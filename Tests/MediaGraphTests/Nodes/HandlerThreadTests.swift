@@ -1,5 +1,6 @@
 import CMediaGraphABI
 import GStreamer
+import Synchronization
 import TestSupport
 import Testing
 
@@ -72,6 +73,52 @@ import Testing
             if !options.isEmpty || Self.processedNine(harness) != 251 - 9 { wrong += 1 }
         }
         #expect(wrong == 0)
+    }
+
+    /// A handler that sets its own element to NULL, which isn't allowed.
+    private struct SelfStopping: VideoProcessor, NamedHandler {
+        static let name = "self-stopping"
+        static let summary = "sets its element to NULL"
+        static let element = Mutex<Element?>(nil)
+        static let calls = Log<String>()
+
+        private final class Life: Sendable {
+            deinit { SelfStopping.calls.add("released") }
+        }
+        private let life = Life()
+
+        init(options: HandlerOptions) {}
+
+        func process(_ frame: inout VideoFrame) -> Verdict {
+            Self.element.withLock { $0.take() }?.setState(.null)
+            Self.calls.add("returns")
+            return .pass
+        }
+    }
+
+    @Test("EL-5 a handler that sets its own element to NULL is an error, and is released after its call")
+    func stopsItself() throws {
+        try HandlerRegistry.shared.register(SelfStopping.self)
+        let pipeline = try Pipeline(
+            parsing: "videotestsrc num-buffers=2 ! preprocessor name=p handler=self-stopping ! fakesink name=f")
+        let errors = Log<String>()
+        pipeline.onMessage { if case .error(let report) = $0.kind { errors.add(report.error.message) } }
+        let element = try #require(pipeline.element(named: "p"))
+        SelfStopping.element.withLock { $0 = element }
+        pipeline.setState(.playing)
+        #expect(waitUntil { SelfStopping.calls.all.contains("returns") })
+        pipeline.setState(.null)
+        #expect(
+            errors.all == [
+                "p: handler self-stopping has stopped its own element from inside a call; call requestStop() of the graph instead"
+            ])
+        // A run that ends as it should.
+        let sink = try #require(pipeline.element(named: "f")?.staticPad("sink"))
+        pipeline.setState(.playing)
+        #expect(waitUntil { sink.hasEnded })
+        pipeline.setState(.null)
+        #expect(SelfStopping.calls.all == ["returns", "released", "returns", "returns", "released"])
+        #expect(errors.all.count == 1)
     }
 
     private struct Incrementer: VideoProcessor {
