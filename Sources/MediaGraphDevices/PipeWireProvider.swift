@@ -1,8 +1,8 @@
 import GStreamer
 import Glibc
 import LocalSockets
+import MediaGraphCore
 import MediaGraphElements
-import Synchronization
 
 /// PipeWire's device provider (`pipewiredeviceprovider`), of which the process has one.
 ///
@@ -43,16 +43,21 @@ package enum PipeWireProvider {
     }
 
     /// The server for which the provider is kept running. The provider counts its starts; one of them keeps it running.
-    private static let kept = Mutex<Socket?>(nil)
+    private static let kept = TimedTurn<Socket?>(nil)
+
+    /// How long a thread waits for the server, or for a thread that waits for it. Shorter than the time in which a
+    /// device has to be opened, so that the error names PipeWire.
+    private static let timeLimit = Duration.seconds(3)
 
     /// Starts the provider for a caller that stops it later, and once more to keep it running. Returns false if there
-    /// is no server. The provider isn't started then: when its connection fails, 0.3.65 destroys the context in which
+    /// is no server, or if another thread waits for the server for too long. May itself wait for the server. The provider isn't started then: when its connection fails, 0.3.65 destroys the context in which
     /// the thread that it has just started may still be running.
     static func start(_ provider: DeviceProvider) -> Bool {
-        kept.withLock { kept in
+        let hasStarted = kept.take(within: timeLimit) { kept in
             guard keep(provider, &kept) else { return false }
             return provider.start()
         }
+        return hasStarted ?? false
     }
 
     /// Keeps the provider running for the current server. Returns false if there is no server, or while other callers
@@ -75,17 +80,34 @@ package enum PipeWireProvider {
         case missing
         /// PipeWire isn't available.
         case unknown
+        /// The server is there, but doesn't answer.
+        case unanswered
+    }
+
+    /// The error for a server that doesn't answer.
+    package static func unanswered(_ device: String) -> MediaGraphError {
+        .timeOut(
+            .init(
+                device,
+                actual:
+                    "PipeWire didn't answer within \(Int(timeLimit.seconds)) s; restart it, as with: systemctl --user restart pipewire wireplumber"
+            ))
     }
 
     /// Looks up a node by the value of `target-object`: a `node.name` or a number. An empty text stands for any source.
-    /// The first call blocks until the server has answered.
+    /// The first call blocks until the server has answered, but no longer than the limit.
     package static func node(_ target: String) -> Node {
-        kept.withLock { kept in
-            // The provider may not be installed.
-            guard let provider = DeviceProvider(factory: factoryName), keep(provider, &kept) else { return .unknown }
-            guard let device = provider.devices.first(where: { $0.matches(target) }) else { return .missing }
-            return .device(target.isEmpty ? nil : device.caps)
+        let call = DeviceCall {
+            kept.take(within: timeLimit) { kept -> Node in
+                // The provider may not be installed.
+                guard let provider = DeviceProvider(factory: factoryName), keep(provider, &kept) else {
+                    return .unknown
+                }
+                guard let device = provider.devices.first(where: { $0.matches(target) }) else { return .missing }
+                return .device(target.isEmpty ? nil : device.caps)
+            }
         }
+        return (call.answer(within: timeLimit) ?? nil) ?? .unanswered
     }
 }
 

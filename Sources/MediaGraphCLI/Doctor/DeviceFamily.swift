@@ -111,10 +111,17 @@ enum DeviceFamily {
     }
 
     private func pipeWireNode(_ name: String) -> Finding? {
-        guard case .missing = PipeWireProvider.node(name) else { return nil }
-        return Finding(
-            problem: name.isEmpty ? "PipeWire has no camera and no microphone" : "PipeWire has no node \(name)",
-            mend: "mediagraph devices lists its devices; for a virtual camera, see Pipelines/virtual-camera.pipeline")
+        switch PipeWireProvider.node(name) {
+        case .device, .unknown: return nil
+        case .unanswered:
+            return Finding(problem: "PipeWire doesn't answer", mend: "systemctl --user restart pipewire wireplumber")
+        case .missing:
+            return Finding(
+                problem: name.isEmpty ? "PipeWire has no camera and no microphone" : "PipeWire has no node \(name)",
+                mend:
+                    "mediagraph devices lists its devices; for a virtual camera, see Pipelines/virtual-camera.pipeline"
+            )
+        }
     }
 
     /// Checks that the sound server has a device. PulseAudio's elements look for their device only after they were

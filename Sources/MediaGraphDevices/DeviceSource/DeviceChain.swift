@@ -81,15 +81,19 @@ final class DeviceChain: Sendable {
         nameDevice()
     }
 
-    /// Throws `noDevice` if PipeWire doesn't have the node. `pipewiresrc` waits half a minute for a missing node, and
+    /// Throws `noDevice` if PipeWire doesn't have the node, and `timeOut` if PipeWire doesn't answer. `pipewiresrc` waits half a minute for a missing node, and
     /// then reports an error about formats.
     private func checkPresence() throws(MediaGraphError) {
         guard device.factoryName == "pipewiresrc" else { return }
         let node = PipeWireProvider.node((try? device.propertyText("target-object")) ?? "")
         pipeWireNode.withLock { $0 = node }
-        guard case .missing = node else { return }
-        let problem = "PipeWire has no such node; `mediagraph devices` lists its nodes"
-        throw .noDevice(.init(label, actual: problem))
+        switch node {
+        case .device, .unknown: return
+        case .unanswered: throw PipeWireProvider.unanswered(label)
+        case .missing:
+            throw .noDevice(
+                .init(label, actual: "PipeWire has no such node; `mediagraph devices` lists its nodes"))
+        }
     }
 
     /// Returns the caps of the open device. `pipewiresrc` answers "any", and waits half a minute for caps that its node

@@ -107,6 +107,32 @@ import Testing
         #expect(next(10).job == nil && next(10).deadline == nil)
     }
 
+    @Test("DV-2 a thread that waits for a server which hangs makes others wait no longer than their limit")
+    func turns() async throws {
+        let (turn, clock) = (TimedTurn(0), VirtualClock())
+        let isHanging = Atomic<Bool>(true)
+        let results = Log<String>()
+        NativeThread("hanging") {
+            let result = turn.take(within: .seconds(3)) { value in
+                results.add("asks")
+                _ = waitUntil { !isHanging.load(ordering: .acquiring) }
+                value += 1
+                return value
+            }
+            results.add("\(result.map(String.init) ?? "none")")
+        }.detach()
+        #expect(try await eventually { results.all == ["asks"] })
+        NativeThread("waiting") {
+            let result = turn.take(within: .seconds(3), on: TimerClock(clock)) { $0 }
+            results.add("\(result.map(String.init) ?? "none")")
+        }.detach()
+        #expect(try await clock.pass(.seconds(3)))
+        #expect(try await eventually { results.all == ["asks", "none"] })
+        isHanging.store(false, ordering: .releasing)
+        #expect(try await eventually { results.all == ["asks", "none", "1"] })
+        #expect(turn.take(within: .zero) { $0 } == 1)
+    }
+
     @Test("DV-2 an abandoned device isn't opened any more, but is still closed")
     func unwanted() throws {
         let made = try ElementClass.make(DeviceSourceElement.self)
