@@ -108,7 +108,7 @@ let package = Package(
                 "CGStreamer", "CGStreamerShims", "CMediaGraphABI", "GStreamer", "LocalSockets", "MediaGraph",
                 "MediaGraphCore", "MediaGraphDescription", "MediaGraphDevices", "MediaGraphElements",
                 "MediaGraphHandlers", "MediaGraphRoomLink", "MediaGraphSession", "MediaGraphTesting", "TestSupport",
-                "LeakProbe",
+                "LeakProbe", "X11",
             ],
             exclude: isSanitized ? notSanitized : [],
             swiftSettings: lifetimes + unoptimized

@@ -110,6 +110,16 @@ public struct ResolvedDescription: Sendable {
     public func diagnose(
         additionalChecks: [any DescriptionCheck] = [], parses: Bool = true, isComplete: Bool = false
     ) -> [Diagnostic] {
+        let parse: (String) -> GLibError? = { DescriptionProbe.parse($0) }
+        return diagnose(
+            additionalChecks: additionalChecks, isComplete: isComplete, parse: parses ? parse : nil)
+    }
+
+    /// - Parameter parse: has GStreamer's parser check the text, and returns the parser's error; `nil` to leave that
+    ///   out.
+    package func diagnose(
+        additionalChecks: [any DescriptionCheck], isComplete: Bool, parse: ((String) -> GLibError?)?
+    ) -> [Diagnostic] {
         GStreamerRuntime.initialize()
         let text = shownText
         let aligned = alignedText
@@ -132,10 +142,9 @@ public struct ResolvedDescription: Sendable {
         }
         problems += DescriptionChecks.problems(in: context)
         let errors = problems.filter { $0.severity == .error }
-        if parses, errors.allSatisfy({ !$0.isCertain }) {
+        if let parse, errors.allSatisfy({ !$0.isCertain }) {
             // GStreamer's parser makes the elements, and so knows pads that the pad templates and the text don't show.
-            let verdict = DescriptionProbe.parse(text)
-            if let verdict {
+            if let verdict = parse(text) {
                 if errors.isEmpty { problems.append(ParseErrorLocator.problem(verdict.message, context.parsed, bytes)) }
             } else {
                 problems.removeAll { $0.severity == .error }

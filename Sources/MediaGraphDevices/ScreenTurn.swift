@@ -31,15 +31,23 @@ package enum ScreenTurn {
         return try body()
     }
 
+    /// The factories of elements that connect to an X server, and of those that make such elements later.
+    private static let factories = Set(
+        [ScreenCapture.factory, "autovideosink", "playbin", "playbin3", "playsink"] + ScreenCaptures.windowSinks)
+
     /// Runs `body`, which creates elements of these factories. If they may connect to an X server, which they do as soon
     /// as they are linked, the handlers for its loss are installed, and `body` waits for its turn.
+    ///
+    /// So no element of a graph or a check tries shared memory while the handlers are installed for the first time. An
+    /// element that the program makes itself, without a `Graph`, may do so. Xlib offers no lock for its handlers; in
+    /// this case the element restores Xlib's handler, and the next call here installs ours again.
     package static func make<Result, Failure: Error>(
         _ factories: Set<String>, within timeLimit: Duration? = nil, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        guard !factories.isDisjoint(with: [ScreenCapture.factory, "autovideosink"] + ScreenCaptures.windowSinks) else {
+        guard !factories.isDisjoint(with: Self.factories) else { return try body() }
+        return try take(within: timeLimit) { () throws(Failure) in
+            XConnections.installHandlers()
             return try body()
         }
-        XConnections.installHandlers()
-        return try take(within: timeLimit, body)
     }
 }

@@ -53,28 +53,42 @@ package enum XConnections {
         var serverHandler: ServerHandler?
         /// The program's own error handler, if it had one.
         var errorHandler: ErrorHandler?
+        /// Xlib's own error handler, which ends the process.
+        var xlibsHandler: ErrorHandler?
+        var setErrorHandler: SetErrorHandler
     }
+    private typealias SetErrorHandler = @convention(c) (ErrorHandler?) -> ErrorHandler?
     private static let functions = Mutex<Functions?>(nil)
 
-    /// Installs the handlers for the process. Call this before elements connect. Later calls do nothing, and so does
-    /// this one if libX11 isn't installed.
+    /// Installs the handlers for the process. Call this before elements connect, while no element of ours is connecting.
+    /// Does nothing if libX11 isn't installed.
+    ///
+    /// A later call installs the error handler again if Xlib's own has come back. That happens if an element of the
+    /// program, unknown to us, was trying shared memory during the first call, since it then restored the handler that
+    /// it had found. Another handler stays, because it may call ours.
     package static func installHandlers() {
         functions.withLock { functions in
-            guard functions == nil, let library = dlopen("libX11.so.6", RTLD_NOW),
+            if let functions {
+                let current = functions.setErrorHandler(errorOccurred)
+                let (ours, xlibs) = (address(of: errorOccurred), address(of: functions.xlibsHandler))
+                if ![ours, xlibs].contains(address(of: current)) { _ = functions.setErrorHandler(current) }
+                return
+            }
+            guard let library = dlopen("libX11.so.6", RTLD_NOW),
                 let setErrorHandler = dlsym(library, "XSetErrorHandler"),
                 let setServerHandler = dlsym(library, "XSetIOErrorHandler"),
                 let displayName = dlsym(library, "XDisplayString")
             else { return }
-            typealias SetErrorHandler = @convention(c) (ErrorHandler?) -> ErrorHandler?
             typealias SetServerHandler = @convention(c) (ServerHandler?) -> ServerHandler?
             let setErrors = unsafeBitCast(setErrorHandler, to: SetErrorHandler.self)
             let setServers = unsafeBitCast(setServerHandler, to: SetServerHandler.self)
             // Setting no handler restores Xlib's, which ends the process and so must not be called.
             let previous = setErrors(nil)
-            let isXlibs = address(of: previous) == address(of: setErrors(errorOccurred))
+            let xlibs = setErrors(errorOccurred)
             functions = Functions(
-                displayName: unsafeBitCast(displayName, to: DisplayName.self),
-                serverHandler: setServers(serverLost), errorHandler: isXlibs ? nil : previous)
+                displayName: unsafeBitCast(displayName, to: DisplayName.self), serverHandler: setServers(serverLost),
+                errorHandler: address(of: previous) == address(of: xlibs) ? nil : previous, xlibsHandler: xlibs,
+                setErrorHandler: setErrors)
         }
     }
 

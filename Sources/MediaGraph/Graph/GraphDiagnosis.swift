@@ -43,7 +43,10 @@ extension Graph {
             // Pad templates can't show whether each reported problem is real. The full check below lets GStreamer's
             // parser decide.
         }
-        return description.diagnose(additionalChecks: checks, isComplete: isComplete)
+        let factories = description.factories
+        return description.diagnose(additionalChecks: checks, isComplete: isComplete) { text in
+            ScreenTurn.make(factories, within: ScreenTurn.graphTimeLimit) { DescriptionProbe.parse(text) }
+        }
     }
 }
 
