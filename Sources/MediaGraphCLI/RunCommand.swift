@@ -61,7 +61,7 @@ struct RunCommand: AsyncParsableCommand {
                    standard output can't be written
               \(DescriptionHelp.wrongInput)
               3    all streams ended, but the input lacked a stream that a branch
-                   needed, or a filesink received no data
+                   needed, a filesink received no data, or a udpsink had no receiver
               64   the command line is wrong
               128+n  stopped by signal n before the streams had ended: 130 for
                    Ctrl-C, 143 for SIGTERM, 129 for SIGHUP, 131 for SIGQUIT; 141 if

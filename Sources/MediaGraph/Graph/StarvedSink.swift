@@ -28,6 +28,9 @@ public struct StarvedSink: Sendable, Hashable {
         case unlinkedInput(of: String)
         /// The sink is a `webrtcbin` to which no peer has connected.
         case noPeer
+        /// The sink is a `udpsink` that received data and has nobody to send it to, because no host name could be
+        /// resolved.
+        case noReceiver
         /// A queue in another branch is full and blocks the element that feeds both branches. `blockedBy` is the sink
         /// behind that queue; `encoder` is an encoder upstream of the starved sink that needs several frames before it
         /// outputs one.
@@ -55,7 +58,8 @@ public struct StarvedSink: Sendable, Hashable {
     public var isPermanent: Bool {
         switch cause {
         case .closedValve, .formatConflict, .noPeer, .fullQueue, .sharedThread: true
-        case .unlinkedInput, .silentSource, .nothingPassed, .unknown: false
+        // A sink without a receiver holds up nothing.
+        case .noReceiver, .unlinkedInput, .silentSource, .nothingPassed, .unknown: false
         }
     }
 }
@@ -74,6 +78,7 @@ extension StarvedSink: CustomStringConvertible {
                 + "Check that the source contains such a stream"
         case .noPeer:
             "\(sink) sends nothing: no peer is connected. A program has to exchange an offer and an answer with a peer first"
+        case .noReceiver: "\(sink) sends nothing: \(StreamLoss.missingReceiver)"
         case .fullQueue(let queue, let level, let blocker, let encoder):
             "\(sink) hasn't received any data: \(queue) in another branch is full (\(level))"
                 + Self.reason(blocker, encoder, queue) + ". Do one of these: set max-size-time=0 max-size-buffers=0 "
@@ -115,7 +120,8 @@ extension StarvedSink: CustomStringConvertible {
 }
 
 extension Graph {
-    /// The sinks that have received neither a buffer nor EOS; empty if data flows everywhere.
+    /// The sinks that have received neither a buffer nor EOS, and those that can send to nobody; empty if data flows
+    /// everywhere.
     ///
     /// A sink whose source has nothing to send yet, such as an absent user or a slow file, is listed with the cause
     /// `unknown`. Callable from any thread; doesn't take the state lock.
@@ -127,6 +133,9 @@ extension Graph {
         return pipeline.allElements.compactMap { element in
             if element.isWebRTCWithoutPeer {
                 return StarvedSink(sink: element.name, cause: .noPeer, isGraphPlaying: isPlaying)
+            }
+            if isPlaying, element.lacksReceiver, (delivered(to: element) ?? 0) > 0 {
+                return StarvedSink(sink: owner(of: element).name, cause: .noReceiver, isGraphPlaying: true)
             }
             if isPlaying, let waiting = muxerInput(element) { return waiting }
             guard isWaiting(element, isPlaying), let shown = owner(ofSink: element), shown.factoryName != "webrtcbin",
@@ -346,7 +355,7 @@ extension StarvedSink.Cause {
         case .closedValve: 0
         case .formatConflict: 1
         case .unlinkedInput: 2
-        case .noPeer: 3
+        case .noPeer, .noReceiver: 3
         case .fullQueue: 4
         case .sharedThread: 5
         case .silentSource: 6

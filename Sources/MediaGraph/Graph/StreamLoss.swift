@@ -17,6 +17,9 @@ public enum StreamLoss: Sendable, Hashable, CustomStringConvertible {
     /// The streams ended before this element had received as many frames as the graph's limit allows
     /// (``Graph/endAfter(frames:)``).
     case fewerFrames(at: String, limit: UInt64)
+    /// A network sink, such as `udpsink`, received data and sent nothing, because it had no receiver. The sink ignores a
+    /// host name that can't be resolved.
+    case unsent(sink: String)
 
     /// What was lost and where, in one line.
     public var description: String {
@@ -33,11 +36,15 @@ public enum StreamLoss: Sendable, Hashable, CustomStringConvertible {
                 + "put the element upright before the encoder"
         case .fewerFrames(let element, let limit):
             "the streams ended before \(element) had received \(limit) frames"
+        case .unsent(let sink): "\(sink) sent nothing: \(Self.missingReceiver)"
         case .unusedAudio(let source, let muxer):
             "the audio of \(source) isn't linked, so \(muxer) wrote none; encode it and link it to \(muxer), or link it to "
                 + "fakesink if you don't want it"
         }
     }
+
+    /// Why a network sink sends nothing, and what to do.
+    static let missingReceiver = "it has no receiver; check the names in host= and clients=, or write IP addresses"
 
     private static func text(_ seconds: Double) -> String {
         let hundredths = Int((seconds * 100).rounded())
@@ -49,11 +56,25 @@ public enum StreamLoss: Sendable, Hashable, CustomStringConvertible {
 extension Graph {
     /// The losses found so far. Get this after the graph has ended, before it is stopped.
     public var streamLosses: [StreamLoss] {
-        let losses = streamWatch.losses(of: pipeline) { owner(of: $0).name } + lostOrientations + unusedAudio
+        let losses =
+            streamWatch.losses(of: pipeline) { owner(of: $0).name } + lostOrientations + unusedAudio
+            + unsent
         // A graph that plays only a range, or was asked to end, is expected to use less than its whole input.
         guard mediaRange.current == nil, state.withLock({ $0.hasPlayedWhole }) else { return losses }
         let limit = frameLimit.withLock { $0 }.map { StreamLoss.fewerFrames(at: $0.element, limit: $0.count) }
         return losses + [limit].compactMap(\.self) + streamWatch.truncations(of: pipeline)
+    }
+
+    /// Whether a network sink received data and sent nothing. Get this after the graph has ended, before it is stopped.
+    package var hasUnsentStream: Bool { !unsent.isEmpty }
+
+    private var unsent: [StreamLoss] {
+        pipeline.allElements.compactMap { element in
+            guard element.isDatagramSink, (streamWatch.count(of: element) ?? 0) > 0,
+                (try? element.property("bytes-served", as: UInt64.self)) == 0
+            else { return nil }
+            return .unsent(sink: owner(of: element).name)
+        }
     }
 
     private var lostOrientations: [StreamLoss] {
@@ -83,6 +104,12 @@ extension Pad {
 }
 
 extension Element {
+    /// Whether the element sends datagrams to a list of receivers that it is given.
+    fileprivate var isDatagramSink: Bool { ["udpsink", "multiudpsink"].contains(factoryName) }
+
+    /// Whether the element sends datagrams, but has nobody to send them to.
+    var lacksReceiver: Bool { isDatagramSink && (try? property("clients", as: String.self))?.isEmpty == true }
+
     fileprivate var takesAudio: Bool {
         inputTemplates.contains { $0.caps.mediaTypes.contains { $0.hasPrefix("audio/") } }
     }

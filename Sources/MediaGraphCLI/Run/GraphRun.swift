@@ -211,7 +211,7 @@ struct GraphRun {
         let error: GraphError
         switch end {
         case .success(.endOfStream):
-            let lacksData = await monitor.hasMissingStream || graph.hasUnwrittenFile
+            let lacksData = await monitor.hasMissingStream || graph.hasUnwrittenFile || graph.hasUnsentStream
             let status = lacksData ? ExitStatus.missingStream : .success
             await monitor.end(request?.reason ?? .endOfStream, status)
             return status

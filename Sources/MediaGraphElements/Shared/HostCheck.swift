@@ -3,8 +3,8 @@ import Glibc
 import MediaGraphCore
 import MediaGraphDescription
 
-/// Warns about a host name of `udpsink` that can't be resolved: `udpsink` would send nothing, without an error. Other
-/// elements report the error themselves.
+/// Warns about host names of `udpsink` and `multiudpsink` that can't be resolved: these elements would send nothing
+/// there, without an error. Other elements report the error themselves.
 struct HostCheck: DescriptionCheck {
     /// For all names together. Resolving a name may query a server.
     private static let timeLimit = Duration.seconds(2)
@@ -15,10 +15,11 @@ struct HostCheck: DescriptionCheck {
     func problems(in element: DescribedElement) -> [Diagnostic] { problems(among: [element]) }
 
     func problems(among elements: [DescribedElement]) -> [Diagnostic] {
-        let hosts = elements.compactMap { element in
-            element.factory == "udpsink"
-                ? element.property("host").flatMap { host in host.value.map { (host, $0) } } : nil
-        }.filter { !$0.1.isEmpty }
+        let hosts = elements.filter { ["udpsink", "multiudpsink"].contains($0.factory) }.flatMap { element in
+            ["host", "clients"].compactMap(element.property).flatMap { property in
+                Self.hosts(property.name, property.value ?? "").map { (property, $0) }
+            }
+        }
         let calls = Set(hosts.map(\.1)).map { [lookUp] name in (name, DeviceCall { lookUp(name) }) }
         let end = ContinuousClock.now + Self.timeLimit
         var failures: [String: String] = [:]
@@ -32,6 +33,17 @@ struct HostCheck: DescriptionCheck {
                     hint: "check the name, or write its IP address: host=192.168.1.5", severity: .warning)
             }
         }
+    }
+
+    /// The host names in a property's value. `clients` is a list such as `a.example:5004,b.example:5004`.
+    private static func hosts(_ property: String, _ value: String) -> [String] {
+        let names: [Substring] =
+            switch property {
+            case "host": [value[...]]
+            case "clients": value.split(separator: ",").map { $0.prefix { $0 != ":" } }
+            default: []
+            }
+        return names.map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
     }
 
     private static let failure: @Sendable (String) -> String? = { name in

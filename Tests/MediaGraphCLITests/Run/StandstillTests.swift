@@ -121,4 +121,10 @@ import Testing
         #expect(error.element != nil)
         #expect(try RunEvent.all(program.output).last?.reason == "forced")
     }
+
+    @Test("GR-13 a run whose udpsink had nobody to send to fails with a warning that names the sink")
+    func unsent() throws {
+        let run = try Program.run("run", "videotestsrc num-buffers=3 ! udpsink clients=\"\"")
+        #expect(run.status == 3 && run.errors.contains("udpsink0 sent nothing: it has no receiver"), "\(run.errors)")
+    }
 }

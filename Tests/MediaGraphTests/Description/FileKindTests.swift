@@ -106,6 +106,9 @@ import Testing
         let unknown = HostCheck { $0 == "nosuch.example" ? "unknown" : nil }.problems(among: elements)
         #expect(unknown.map(\.message) == ["can't resolve the host name \"nosuch.example\": unknown"])
         #expect(HostCheck { _ in nil }.problems(among: elements) == [])
+        let list = Description("videotestsrc ! multiudpsink clients=a.example:1,nosuch.example:2").resolved().elements
+        let missing = HostCheck { $0 == "nosuch.example" ? "unknown" : nil }.problems(among: list)
+        #expect(missing.map(\.message) == ["can't resolve the host name \"nosuch.example\": unknown"])
         #expect(
             HostCheck().problems(among: Description("videotestsrc ! udpsink host=127.0.0.1").resolved().elements) == [])
     }

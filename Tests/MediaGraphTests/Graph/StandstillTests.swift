@@ -193,6 +193,18 @@ import Testing
         await graph.stop()
     }
 
+    @Test("GR-12 a udpsink that has nobody to send to is reported while the graph runs")
+    func noReceiver() async throws {
+        // Without clients, as when no host name could be resolved.
+        let graph = try Graph("videotestsrc is-live=true ! udpsink name=u clients=\"\"")
+        try await graph.start()
+        #expect(
+            try await eventually {
+                graph.starvedSinks == [StarvedSink(sink: "u", cause: .noReceiver, isGraphPlaying: true)]
+            })
+        await graph.stop()
+    }
+
     @Test("GR-12 a graph without waiting sinks reports none, and a waiting sink is reported with its source")
     func flowing() async throws {
         let graph = try Graph("videotestsrc is-live=true ! fakesink appsrc name=appsrc0 ! fakesink name=a")

@@ -61,6 +61,16 @@ import Testing
         #expect(found == [.undecodablePictures(decoder: "d", count: 1, of: 30)])
     }
 
+    @Test("GR-13 a udpsink that had nobody to send to is reported, and one that sent isn't")
+    func unsent() async throws {
+        let text = "videotestsrc num-buffers=3 ! video/x-raw,width=16,height=16 !"
+        // Without clients, as when no host name could be resolved.
+        #expect(try await losses("\(text) udpsink name=u clients=\"\"") == [.unsent(sink: "u")])
+        #expect(try await losses("\(text) multiudpsink name=u") == [.unsent(sink: "u")])
+        #expect(try await losses("\(text) udpsink host=127.0.0.1 port=9") == [])
+        #expect(try await losses("videotestsrc num-buffers=0 ! udpsink clients=\"\"") == [])
+    }
+
     @Test("GR-13 an image that is read in several buffers counts as one frame")
     func pieces() async throws {
         let picture = folder.file("a.png")

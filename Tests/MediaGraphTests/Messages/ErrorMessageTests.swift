@@ -268,7 +268,7 @@ import Testing
             ("a closed valve", .closedValve("valve0")),
             ("an error that no element posted", .formatConflict("a can't be linked to b: …")),
             ("a decoder that found no matching stream", .unlinkedInput(of: "mux")),
-            ("a webrtcbin without a peer", .noPeer),
+            ("a webrtcbin without a peer", .noPeer), ("a udpsink with an unknown host", .noReceiver),
             (
                 "an encoder that looks ahead, and a queue that is too small",
                 .fullQueue("queue0", level: "200 buffers, 6.6 s", blockedBy: "view", encoder: encoder)
@@ -290,6 +290,7 @@ import Testing
             ),
             ("a file with audio, of which only the video is linked", .unusedAudio(source: "file", muxer: "mux")),
             ("graph.endAfter(frames: 9), and fewer frames", .fewerFrames(at: "sink", limit: 9)),
+            ("a udpsink with an unknown host", .unsent(sink: "udpsink0")),
         ]
         for (name, loss) in losses { listing.show(name, loss) }
     }
