@@ -1,3 +1,4 @@
+import CGStreamer
 import CMediaGraphABI
 import GStreamer
 import MediaGraphTesting
@@ -17,6 +18,46 @@ import Testing
         audiotestsrc samplesperbuffer=480 ! audio/x-raw,rate=48000,channels=1 ! s.user_anna
         audiotestsrc samplesperbuffer=480 ! audio/x-raw,rate=48000,channels=1 ! s.user_bob
         """
+
+    @Test("EL-1 EL-2 a speaker whose streams change their formats can be flushed and stopped at any moment")
+    func formatsDuringFlushAndStop() throws {
+        let pipeline = try Pipeline(
+            parsing: """
+                virtualspeaker name=s
+                audiotestsrc samplesperbuffer=480 ! capsfilter name=a ! s.user_anna
+                audiotestsrc samplesperbuffer=480 ! capsfilter name=b ! s.user_bob  s. ! fakesink sync=false
+                """)
+        pipeline.onMessage { _ in }
+        let filters = ["a", "b"].compactMap { pipeline.element(named: $0) }
+        @Sendable func filter(_ element: Element, _ format: String) throws {
+            try element.setProperty("caps", parsing: "audio/x-raw,channels=1,\(format)")
+        }
+        for round in 0..<40 {
+            for element in filters { try filter(element, "format=S16LE,rate=48000") }
+            #expect(pipeline.setState(.playing) != .failure)
+            let threads =
+                filters.map { element in
+                    // Each needs more elements than the one before.
+                    NativeThread("formats") {
+                        for format in ["format=F32LE,rate=48000", "format=S16LE,rate=44100"] {
+                            do { try filter(element, format) } catch { Issue.record(error) }
+                            sleepBriefly()
+                        }
+                    }
+                } + [
+                    NativeThread("flush") {
+                        for _ in 0..<3 {
+                            // Fails while the pipeline is being stopped.
+                            _ = gst_element_seek_simple(pipeline.element, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 0)
+                        }
+                    }
+                ]
+            for _ in 0..<round % 8 { sleepBriefly() }
+            pipeline.setState(.null)
+            for thread in threads { thread.join() }
+            #expect(pipeline.state == .null)
+        }
+    }
 
     @Test("SP-3 a user who leaves during a flush doesn't change the back-pressure")
     func goneWhileFlushing() async throws {
