@@ -114,20 +114,12 @@ import Testing
         let directory: RoomDirectory
         let room = OtherRoom()
         let link: RoomLink
-        let waits: Log<Bool>
+        let time = StandingTime()
 
         init() throws {
             folder = try TemporaryFolder()
             base = folder.file("rooms")
-            let waits = Log<Bool>()
-            self.waits = waits
-            let clock = RoomClock(
-                now: { 0 },
-                pause: {
-                    waits.add(true)
-                    sleepBriefly()
-                })
-            directory = RoomDirectory(room: "r", base: base, clock: clock)
+            directory = RoomDirectory(room: "r", base: base, clock: TimerClock(time))
             link = RoomLink(in: directory, delegate: room)
             #expect(try link.enter())
             try link.claimed("bob")
@@ -135,10 +127,22 @@ import Testing
             let obstacle = "\(directory.path)/\(try #require(files.first { $0.hasSuffix(".name") }))"
             try FileManager.default.removeItem(atPath: directory.path)
             for path in [directory.path, obstacle] { #expect(mkdir(path, 0o700) == 0) }
-            link.lookAround()
+            link.findPeers()
             #expect(room.warnings.all.count == 1 && room.warnings.all[0].contains("can't lock"), "\(room.warnings.all)")
             #expect(rmdir(obstacle) == 0)
         }
+    }
+
+    /// A time that never passes, and counts how often it is read.
+    private final class StandingTime: VirtualTime {
+        private let count = Atomic(0)
+        var looks: Int { count.load(ordering: .relaxed) }
+        var now: UInt64 {
+            count.add(1, ordering: .relaxed)
+            return 0
+        }
+        func beginWait(until deadline: UInt64, _ wake: @escaping @Sendable () -> Void) -> Int { 0 }
+        func endWait(_ number: Int) {}
     }
 
     @Test("SE-3 a user who leaves after the room's folder was removed, and joins again, has the name")
@@ -146,7 +150,7 @@ import Testing
         let scene = try Unclaimed()
         scene.link.leave("bob")
         try scene.link.claimed("bob")
-        scene.link.lookAround()
+        scene.link.findPeers()
         #expect(try scene.directory.claim("bob") == nil)
         // The process's own claim isn't taken for another program's.
         #expect(scene.room.warnings.all.count == 1, "\(scene.room.warnings.all)")
@@ -158,8 +162,10 @@ import Testing
         let scene = try Unclaimed()
         let held = Mutex(try FileLock("\(scene.base)/lock"))
         #expect(held.withLock { $0 } != nil)
-        let looking = NativeThread("looking") { [link = scene.link] in link.lookAround() }
-        #expect(waitUntil { !scene.waits.all.isEmpty })
+        let before = scene.time.looks
+        let looking = NativeThread("looking") { [link = scene.link] in link.findPeers() }
+        // The thread looks at the clock again and again only while it waits for the lock.
+        #expect(waitUntil { scene.time.looks > before + 10 })
         scene.link.leave("bob")
         let reports = Log<String>()
         scene.link.join("bob") { outcome in
