@@ -48,9 +48,10 @@ package enum XWindows {
     /// Holds a connection to a server, for the time in which others disconnect and reconnect.
     ///
     /// Unless it runs with `-noreset`, a server resets itself when its last client disconnects, and refuses connections
-    /// for a moment. This method retries for that long. `nil` if the server can't be reached.
+    /// for a moment. This method retries for that long. Returns `nil` if the server can't be
+    /// reached.
     package static func hold(_ display: String) -> Hold? {
-        // Limited by time, because each refusal of a slow server takes long.
+        // The retries are limited by time, because each refusal of a slow server takes long.
         let end = ContinuousClock.now + timeout
         var pause = 0.001
         while true {
@@ -152,7 +153,7 @@ package enum XWindows {
             return reply != nil
         }
 
-        /// Searches in the same order as `ximagesrc`, except for the root window.
+        /// Searches in the same order as `ximagesrc`, but skips the root window.
         func first(named name: String, in window: UInt32) -> UInt32? {
             for child in children(of: window) {
                 if self.name(of: child) == name, has(child) { return child }

@@ -6,7 +6,7 @@ import GStreamer
 public struct ObservedThread: Sendable {
     private let path: String
 
-    /// The thread that asks.
+    /// The calling thread.
     public static var current: ObservedThread {
         // The link leads to `PID/task/TID`.
         let link = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")

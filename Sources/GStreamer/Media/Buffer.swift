@@ -1,7 +1,8 @@
 import CGStreamer
 import Foundation
 
-/// A reference to a media buffer (`GstBuffer`), released at the end of its scope. The value itself allocates nothing.
+/// A reference to a media buffer (`GstBuffer`), released at the end of its scope. Creating the value allocates no
+/// Swift object.
 ///
 /// `@unchecked Sendable`: reference counts are atomic, and a buffer is written only through a `BufferAccess`, which is
 /// valid only during a call on the streaming thread.
@@ -175,7 +176,7 @@ public struct BufferAccess {
             .pointee.buffer.pointee.pool
     }
 
-    /// Whether the buffer has any meta. Cheaper than looking up several metas that most buffers don't have.
+    /// Whether the buffer has any meta. This is cheaper than looking up several metas that most buffers don't have.
     @inlinable
     package var hasMetas: Bool {
         var position: gpointer?
@@ -207,9 +208,9 @@ public struct BufferAccess {
     }
 }
 
-/// The clock of a reference timestamp. A raw pointer, so that no reference is counted for each frame.
+/// The clock of a reference timestamp. It holds a raw pointer, so that no reference is counted for each frame.
 ///
-/// `@unchecked Sendable`: points to caps that are never written and never freed.
+/// `@unchecked Sendable`: the pointer points to caps that are never written and never freed.
 private struct ReferenceClock: @unchecked Sendable {
     let caps: UnsafeMutablePointer<GstCaps>
 

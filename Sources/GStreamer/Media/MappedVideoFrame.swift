@@ -23,7 +23,7 @@ public struct MappedVideoFrame: ~Copyable, ~Escapable {
                 || frame.pointee.flags.rawValue & GST_VIDEO_FRAME_FLAG_INTERLACED.rawValue != 0)
     }
 
-    /// Returns the bytes from one row of the plane to the next.
+    /// Returns the number of bytes from one row of the plane to the next.
     @inlinable @inline(__always)
     public func stride(plane index: Int) -> Int {
         withUnsafePointer(to: &frame.pointee.info.stride) {

@@ -1,7 +1,7 @@
 import CGStreamer
 
-/// Draws lines of text with GStreamer's `textoverlay`, in white with a dark outline, 48 pixels high. A line takes one
-/// or two milliseconds. Use it on one thread at a time.
+/// Draws lines of text with GStreamer's `textoverlay`, in white with a dark outline, 48 pixels high. Drawing
+/// a line takes one or two milliseconds. Use it on one thread at a time.
 package final class TextRenderer {
     private let filter: BufferFilter
     private let canvas: VideoInfo

@@ -39,7 +39,7 @@ public struct VideoInfo: @unchecked Sendable, Equatable {
     public var width: Int { Int(raw.width) }
     /// The height in pixels.
     public var height: Int { Int(raw.height) }
-    /// The bytes of a buffer with this layout.
+    /// The size in bytes of a buffer with this layout.
     public var size: Int { Int(raw.size) }
     /// The pixel format; `nil` if the nodes don't support it. `formatName` has its name even then.
     public var format: VideoFormat? { VideoFormat(raw.finfo.pointee.format) }
@@ -73,7 +73,7 @@ public struct VideoInfo: @unchecked Sendable, Equatable {
         set { raw.colorimetry = newValue.raw }
     }
 
-    /// The position of the chroma samples relative to the luma samples.
+    /// A position of the chroma samples relative to the luma samples.
     public enum ChromaSite: Sendable {
         /// In the center of the luma samples, in both directions (`GST_VIDEO_CHROMA_SITE_NONE`).
         case center
@@ -87,7 +87,7 @@ public struct VideoInfo: @unchecked Sendable, Equatable {
         case unknown
     }
 
-    /// The position of the chroma samples.
+    /// The position of the chroma samples relative to the luma samples.
     public var chromaSite: ChromaSite {
         switch raw.chroma_site {
         case GST_VIDEO_CHROMA_SITE_NONE: .center
@@ -98,7 +98,7 @@ public struct VideoInfo: @unchecked Sendable, Equatable {
         }
     }
 
-    /// Returns the bytes from one row of the plane to the next.
+    /// Returns the number of bytes from one row of the plane to the next.
     public func stride(plane index: Int) -> Int {
         withUnsafeBytes(of: raw.stride) { Int($0.load(fromByteOffset: index * 4, as: Int32.self)) }
     }
@@ -221,7 +221,8 @@ public struct Colorimetry: Sendable, Equatable, CustomStringConvertible {
 extension VideoInfo {
     /// Returns this format with another pixel format and size. The frame rate and the interlace mode are kept. The
     /// colorimetry is kept if both pixel formats are YUV or both are RGB; otherwise only its primaries and transfer
-    /// function are. The pixel aspect ratio is kept unless `squarePixels`. Returns `nil` if GStreamer refuses the size.
+    /// function are. The pixel aspect ratio is kept unless `squarePixels` is true. Returns `nil` if GStreamer refuses
+    /// the size.
     public func converted(to format: VideoFormat, size: (width: Int, height: Int), squarePixels: Bool = false)
         -> VideoInfo?
     {

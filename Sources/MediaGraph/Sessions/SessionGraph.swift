@@ -73,8 +73,8 @@ struct SessionGraph: Sendable {
         if let pad = element.staticPad(pad) { element.releasePad(pad) }
     }
 
-    /// Makes an element with these properties. Throws `allocationFailed` if there is no such element, and if a property
-    /// can't be set.
+    /// Makes an element with these properties. Throws `allocationFailed` if there is no such element, and
+    /// `processingFailed` if a property can't be set.
     static func make(
         _ factory: String, _ name: String, _ properties: [(name: String, text: String)]
     ) throws(MediaGraphError) -> Element {
@@ -93,7 +93,7 @@ struct SessionGraph: Sendable {
         }
     }
 
-    /// Adds a reading element and starts it. Call this before linking it, because a stream that arrives at an element
+    /// Adds an element and starts it. Call this before linking it, because a stream that arrives at an element
     /// that isn't running gets FLUSHING and stops.
     func add(_ new: Element) {
         graph.pipeline.add(new)

@@ -29,9 +29,10 @@ final class DeviceChain: Sendable {
     /// Creates the elements of a description, in NULL and in no bin. The element of an X screen connects as soon as it
     /// is linked. Throws `invalidParameter` if the description isn't one source.
     ///
-    /// - Parameter factories: The factories of the elements in the description.
-    /// - Parameter isOutlived: Whether the stream continues when the device is lost. PipeWire's buffers become invalid
-    ///   with their device (0.3.65), even if a sink holds the last one, so PipeWire's frames are copied in this case.
+    /// - Parameters:
+    ///   - factories: The factories of the elements in the description.
+    ///   - isOutlived: Whether the stream continues when the device is lost. PipeWire's buffers become invalid with
+    ///     their device (0.3.65), even if a sink holds the last one, so PipeWire's frames are copied in this case.
     init(_ description: String, of factories: Set<String>, isOutlived: Bool, _ flow: DeviceFlow) throws(MediaGraphError)
     {
         let expected = "a description of one source, such as \"v4l2src device=/dev/video0\""
@@ -123,7 +124,7 @@ final class DeviceChain: Sendable {
 
     /// The device's display name, such as `HD Webcam (/dev/video0)`.
     var label: String { capture?.label ?? given.withLock { $0.label } }
-    /// The chosen format; empty before it was chosen.
+    /// The chosen format; empty until one is chosen.
     var format: String { given.withLock { $0.format } }
     /// The device's file; `nil` if it has none or it isn't known.
     var path: String? { DeviceFailure.path(of: device) }

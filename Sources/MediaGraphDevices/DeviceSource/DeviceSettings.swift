@@ -7,7 +7,7 @@ public enum ReconnectPolicy: Int32, PropertyEnum {
     case never
     /// No data is sent, the stream's status is off, and GAP events advance the time downstream.
     case gap
-    /// A black picture with a line of text is sent at the stream's rate, or silence.
+    /// A black picture with a line of text, or silence, is sent at the stream's rate.
     case slate
 
     /// The enumeration's name in GObject's type system.
@@ -23,13 +23,13 @@ public enum ReconnectPolicy: Int32, PropertyEnum {
     }
 }
 
-/// The kind of device that a `devicesource` without a `source` captures from. It uses the machine's default device.
+/// Which default device a `devicesource` without a `source` captures from.
 public enum DeviceKind: Int32, PropertyEnum {
     /// The default camera.
     case camera
     /// The default microphone.
     case microphone
-    /// The screen.
+    /// The default screen.
     case screen
 
     /// The enumeration's name in GObject's type system.
@@ -50,7 +50,7 @@ struct DeviceSettings: Sendable {
     var source = ""
     var kind = DeviceKind.camera
     var reconnect = ReconnectPolicy.never
-    /// In nanoseconds; 0 is never.
+    /// In nanoseconds; 0: silence never counts as a loss.
     var stallTimeout: UInt64 = 5_000_000_000
 
     /// The shortest time limits for opening a device and for its first data. A device that wakes up takes longer than
@@ -64,7 +64,7 @@ struct DeviceSettings: Sendable {
     static let startTimeout = Duration.seconds(2)
     /// The shortest time limit for a single call during the start, however long the calls before took.
     static let minimumCallTimeout = Duration.seconds(1)
-    /// The time limit for closing the device. Shorter than the time that a graph has to stop.
+    /// The time limit for closing the device. It is shorter than the time that a graph has to stop.
     static let closeTimeout = Duration.milliseconds(1500)
     /// The time limit for a device to end its stream after it was told to. A device whose server has ended accepts
     /// that, but never ends the stream.

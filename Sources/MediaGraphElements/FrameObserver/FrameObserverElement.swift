@@ -8,12 +8,11 @@ import Synchronization
 /// `frameobserver`: shows each frame to an observer, in the observer's preferred format, and with `mode=read-write`
 /// lets the observer edit the frame.
 ///
-/// An in-place filter, not a bin with a tap or with converters. One element both shows and edits frames, and is in
-/// pass-through unless the observer edits. The observer may change its preference between two frames without the stream
-/// being renegotiated.
+/// It is an in-place filter rather than a bin with converters, so that the observer can change its preference between
+/// two frames without renegotiation. It is in pass-through unless the observer edits.
 final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits, @unchecked Sendable {
-    // `@unchecked Sendable`: settings and slot are behind locks. The properties marked so are used on the streaming
-    // thread, under GStreamer's stream lock, and in `start` and `stop`, while no data flows.
+    // `@unchecked Sendable`: settings and slot are behind locks. The properties under “Used on the streaming thread” are
+    // accessed there, under GStreamer's stream lock, and in `start` and `stop`, while no data flows.
 
     static let defaultSettings = FrameObserverSettings()
     let settings = SettingsStore(defaultSettings)
@@ -21,7 +20,7 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
     private let statistics = NodeStatistics()
     let onError = Atomic<Int32>(FailurePolicy.stop.rawValue)
 
-    // Streaming thread.
+    // Used on the streaming thread.
     private var observer: ObserverHandle?
     private var caps: Caps?
     private var stream: StreamStart?

@@ -10,15 +10,15 @@ import Synchronization
 /// An in-place filter, not appsink → application → appsrc: that detour deadlocks in preroll, adds a thread and a queue,
 /// and loses allocation and latency queries. Without a handler, the element is in pass-through and touches no byte.
 final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked Sendable {
-    // `@unchecked Sendable`: settings and slot are behind locks. The properties marked so are used on the streaming
-    // thread, under GStreamer's stream lock, and in `start` and `stop`, while no data flows.
+    // `@unchecked Sendable`: settings and slot are behind locks. The properties under “Used on the streaming thread” are
+    // accessed there, under GStreamer's stream lock, and in `start` and `stop`, while no data flows.
 
     static let defaultSettings = PreprocessorSettings()
     let settings = SettingsStore(defaultSettings)
     let slot = HandlerSlot<ProcessorHandle>()
     let statistics = NodeStatistics()
 
-    // Streaming thread.
+    // Used on the streaming thread.
     private var handler: ProcessorHandle? {
         didSet { unretainedHandler = handler.map { Unmanaged.passUnretained($0) } }
     }

@@ -63,7 +63,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     /// The reasons why no thread may wait in a handler at present.
     private let holds = BlockingMonitor<DeliveryHolds>([])
 
-    // Streaming thread.
+    // Used on the streaming thread.
     private var receivers: [Subscription] = []
     /// The receiver, if there is exactly one. Reached without reference counting for each frame.
     private var only: Unmanaged<Subscription>?

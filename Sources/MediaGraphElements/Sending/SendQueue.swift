@@ -11,7 +11,7 @@ protocol Queueable: TimedMedia {
     /// The duration in nanoseconds if `isBoundByTime`, otherwise 1.
     var weight: Int { get }
     var format: Format { get }
-    /// Whether this is the piece's format. Cheaper than `format`, which retains.
+    /// Whether this is the piece's format. This is cheaper than `format`, which retains.
     func has(_ format: Format?) -> Bool
 }
 

@@ -28,8 +28,9 @@ package final class StockSource: Sendable {
         }
     }
 
-    /// Creates a source; `nil` if the element isn't an appsrc. Call it before data flows, and `setUp` afterwards.
-    /// `close` undoes it.
+    /// Creates a source; `nil` if the element isn't an appsrc. Throws `wrongUsage` if its properties rule it out. Call
+    /// it before data flows, and `setUp` afterwards. `close` removes it from the element; the pad keeps the event
+    /// watch, which then does nothing.
     init?(_ element: Element) throws(StockNodeError) {
         guard let source = AppSource(wrapping: element) else { return nil }
         self.source = source
@@ -131,7 +132,7 @@ package final class StockSource: Sendable {
             return true
         }
         if wasSending { lifecycle.stopSend() }
-        // Makes the streaming thread return, which waits for frames while it holds the element's lock.
+        // Makes the streaming thread return: it waits for frames while it holds the element's lock.
         gate.flush()
     }
 

@@ -7,6 +7,7 @@ import Testing
 @Suite struct BufferCounterTests {
     @Test("GR-3 buffers that arrive at a sink are counted, one by one and in lists")
     func lists() async throws {
+        // `rtpvrawpay` pushes a frame's packets as a list; `identity` passes the buffers of a list one by one.
         let graph = try Graph(
             """
             videotestsrc num-buffers=3 ! video/x-raw,format=RGBA,width=320,height=240 ! rtpvrawpay ! tee name=tee \
@@ -35,6 +36,6 @@ import Testing
         let graph = try Graph(
             "filesrc location=\(file.path) ! fakesink name=sink can-activate-pull=true num-buffers=10")
         try await graph.run()
-        #expect(try #require(graph.streamWatch.count(of: try graph.element("sink"))) >= 10)
+        #expect(try #require(graph.streamWatch.count(of: try graph.element("sink"))) == 10)
     }
 }

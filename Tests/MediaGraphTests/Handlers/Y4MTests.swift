@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(
-        "files that aren't usable Y4M are refused with their path and what was expected",
+        "files that aren't usable Y4M are refused with an error that has the path and what was expected",
         arguments: [
             ("", " is empty, not a YUV4MPEG2 file"), ("YUV4MPEG2 W8", " ends within its YUV4MPEG2 header"),
             ("RIFF....AVI\n", " isn't a YUV4MPEG2 file; to play another kind of file, use filesrc ! decodebin"),
@@ -182,7 +182,6 @@ import Testing
             guard let handle = FileHandle(forWritingAtPath: path) else { return }
             for start in stride(from: 0, to: bytes.count, by: 37) {
                 try? handle.write(contentsOf: Data(bytes[start..<min(start + 37, bytes.count)]))
-                // A slow writer.
                 usleep(500)
             }
             try? handle.close()

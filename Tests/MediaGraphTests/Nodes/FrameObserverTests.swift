@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(
-        "FO-2 an observer of the wrong mode is a typed error, whether attached or set by name",
+        "FO-2 attaching an observer of the wrong mode throws, and naming one fails the run",
         arguments: [ObserverMode.readOnly, .readWrite])
     func wrongMode(mode: ObserverMode) async throws {
         let graph = try Graph("videotestsrc num-buffers=2 ! frameobserver name=o mode=\(mode.nick) ! fakesink")
@@ -160,7 +160,7 @@ import Testing
         let out = harness.pull()?.bytes ?? []
         try #require(out.count == bytes.count)
         #expect(places.map { out[$0] } == (0..<64).map { UInt8($0) })
-        // The edit went in.
+        // The edit was written.
         #expect(out[format == .a420 ? 0 : places[1] + (format == .argb ? 1 : -1)] > 150)
     }
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import MediaGraphCore
 
 @Suite struct VideoSourceTests {
-    /// A graph with a source `src` to which the recorder is attached.
+    /// Returns a graph whose node `src` has `source` attached, and that node's element.
     private func graph(
         _ rest: String, source: RecordingSource, pace: String = "fast"
     ) throws -> (Graph, Element) {
@@ -35,7 +35,7 @@ import Testing
         #expect(source.calls.all.suffix(4) == ["initialize", "startSend", "stopSend", "uninitialize"])
     }
 
-    @Test("VS-1 READY to PAUSED is NO_PREROLL at each pace", arguments: ["live", "fast"])
+    @Test("VS-1 READY to PAUSED returns NO_PREROLL at each pace", arguments: ["live", "fast"])
     func noPreroll(pace: String) throws {
         let (graph, element) = try graph("fakesink", source: RecordingSource(), pace: pace)
         element.setState(.ready)

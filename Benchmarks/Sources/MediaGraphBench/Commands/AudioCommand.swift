@@ -3,7 +3,8 @@ import ArgumentParser
 /// Measures the instructions for a second of sound, with callgrind, and the latency of a block.
 struct AudioCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "audio", abstract: "Compare users' sound with stock elements: instructions and latency.")
+        commandName: "audio",
+        abstract: "Compare users' sound with stock elements and C: instructions, and latency against C.")
 
     @Flag(help: "Shorter runs, for CI: no verdict on latency")
     var quick = false
@@ -43,10 +44,10 @@ struct AudioCommand: ParsableCommand {
             title: "Instructions for a second of users' sound, millions", text: table.description, broken: broken)
     }
 
-    /// The number of blocks of each side that a p99 needs.
+    /// How many blocks of each side a p99 needs.
     private static let blocks = 10_000
     private static let pairs = 20
-    /// The length of one block in milliseconds.
+    /// The most latency that may be added, in milliseconds: the length of one block.
     private static let latencyBar = 10.0
 
     static func measureLatency(quick: Bool) throws -> Report {
@@ -94,7 +95,7 @@ struct AudioWorkCommand: ParsableCommand {
     @Option(help: "Number of users who speak")
     var users = 1
 
-    @Option(help: "\(AudioWork.Side.allCases.map(\.rawValue).joined(separator: ", "))")
+    @Option(help: "Side to run: \(AudioWork.Side.allCases.map(\.rawValue).joined(separator: ", "))")
     var side: AudioWork.Side
 
     @Option(help: "Blocks of 10 ms to run")

@@ -4,8 +4,8 @@ import MediaGraph
 import PlainC
 import Synchronization
 
-/// Users who speak in real time: each sends a block every 10 ms, no two at the same moment. Measures the time from
-/// sending a block to the one-way callback of its user.
+/// Users who speak in real time: each sends a block every 10 ms, no two at the same moment. `run` measures the time
+/// from the sending of a block to its user's one-way callback.
 struct SpeechWork: Sendable {
     enum Side: Sendable {
         /// `appsrc ! appsink` in C.
@@ -33,7 +33,7 @@ struct SpeechWork: Sendable {
     }
 
     private func runSwift(_ voices: Voices, _ jitter: Duration) throws {
-        // A block is identified by its first sample, which resampling would change.
+        // `drift=none`: a block is identified by its first sample, which resampling would change.
         let microphones = (0..<users).map {
             "virtualmic name=mic\($0) jitter=\(Int(jitter / .nanoseconds(1))) drift=none ! speaker.user_u\($0)"
         }

@@ -4,13 +4,14 @@ import Testing
 import Vignette
 
 @Suite struct VignetteTests {
+    // Registers the handler once, for all tests.
     init() { Self.register }
 
     private static let register: Void = {
         do { try HandlerRegistry.shared.register(Vignette.self) } catch { Issue.record("\(error)") }
     }()
 
-    /// Returns the brightness of a white picture in its corner and in its middle.
+    /// Returns the brightness of a white picture after the effect, in its corner and its middle.
     private func brightness(_ options: String) async throws -> (corner: UInt8, middle: UInt8) {
         let graph = try Graph(
             """

@@ -1,6 +1,6 @@
 import MediaGraph
 
-// Agora, AgoraVideoDataFrameProtocol: an observer with all required methods.
+// Ported from Agora's AgoraVideoDataFrameProtocol: an observer with all required methods.
 //
 // Faults of the original: YES and NO are both documented as "if the video frame processing fails", so it is unclear
 // which of them keeps a frame. A frame in RGBA can't be written back. Frames before the encoder are documented as not

@@ -1,7 +1,7 @@
 import MediaGraph
 
-// ZEGO Express, "Custom Video Rendering": enableCustomVideoRender, setCustomVideoRenderHandler and the handler's
-// callbacks.
+// Ported from ZEGO Express's "Custom Video Rendering": enableCustomVideoRender, setCustomVideoRenderHandler and the
+// handler's callbacks.
 //
 // Faults of the original: the example's two onCapturedVideoFrame… methods lack the parameter `channel:`, so they don't
 // implement the protocol. As all methods of the protocol are optional, the compiler doesn't complain, and no captured

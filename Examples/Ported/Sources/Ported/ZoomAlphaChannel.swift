@@ -1,7 +1,7 @@
 import MediaGraph
 
-// Zoom Video SDK, "Remove backgrounds with an alpha channel": turning it on, its callback, and alphaBuffer (Swift and
-// Objective-C).
+// Ported from the Zoom Video SDK's "Remove backgrounds with an alpha channel": turning it on, its callback, and
+// alphaBuffer (Swift and Objective-C).
 //
 // Faults of the original: it asks whether the device supports alpha, and later whether alpha is on, and ignores both
 // answers. Here enabling throws an error with the reason if it isn't possible. The alpha plane is a plane with a size,

@@ -1,6 +1,6 @@
 import MediaGraph
 
-// Zoom Video SDK, "Raw data": the memory modes in ZoomVideoSDKInitParams (videoRawdataMemoryMode and
+// Ported from the Zoom Video SDK's "Raw data": the memory modes in ZoomVideoSDKInitParams (videoRawdataMemoryMode and
 // shareRawdataMemoryMode; audio has no pipe).
 //
 // Faults of the original: the mode is chosen once, before the receivers are known, and a callback can't tell which mode

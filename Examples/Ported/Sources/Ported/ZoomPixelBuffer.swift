@@ -1,7 +1,7 @@
 import MediaGraph
 
-// Zoom Video SDK, "Receive raw video data": onPixelBuffer of the ZoomVideoSDKRawDataPipeDelegate (Swift and
-// Objective-C).
+// Ported from the Zoom Video SDK's "Receive raw video data": onPixelBuffer of the ZoomVideoSDKRawDataPipeDelegate
+// (Swift and Objective-C).
 //
 // Faults of the original: the same delegate implements onRawDataFrameReceived too. The documents themselves advise
 // against this, because every frame is then made twice. In Swift, the buffer is an implicitly unwrapped optional

@@ -1,12 +1,12 @@
 import MediaGraph
 
-// Zoom Video SDK, "Pre-process raw video data", MyPreProcessor (Swift and Objective-C), and onPreProcessRawData of "Raw
-// data".
+// Ported from the Zoom Video SDK: MyPreProcessor of "Pre-process raw video data" (Swift and Objective-C), and
+// onPreProcessRawData of "Raw data".
 //
 // Faults of the original: the method returns nothing and can't throw, so it can neither drop a frame nor report a
-// failure. The frame's format, its planes' strides, and the time for which it is valid are unknown. Here the method
-// returns a verdict, declares its formats, and gets planes with their rows, and the compiler ensures that the frame
-// isn't used after the call.
+// failure. The frame's format, its planes' strides, and the time for which it is valid are unknown. Here the type
+// declares its formats; the method returns a verdict and gets planes with their rows; and the compiler ensures that the
+// frame isn't used after the call.
 
 private struct MyPreProcessor: VideoProcessor {
     static let formats: [VideoFormat] = [.i420]

@@ -1,9 +1,9 @@
 import Dispatch
 import MediaGraph
 
-// Zoom Video SDK, "Receive raw video data": the ZoomVideoSDKRawDataPipeDelegate, subscribing it, reading a frame, and
-// retaining one past the callback (Swift and Objective-C). onPixelBuffer has a sample of its own, as the documents
-// advise.
+// Ported from the Zoom Video SDK's "Receive raw video data": the ZoomVideoSDKRawDataPipeDelegate, subscribing it,
+// reading a frame, and retaining one past the callback (Swift and Objective-C). onPixelBuffer has a sample of its own,
+// as the documents advise.
 //
 // Faults of the original: every frame is retained for an unbounded queue, so slow work keeps more and more of the SDK's
 // buffers until canAddRef returns NO, and then frames are lost silently. In Objective-C, an exception in processFrame:

@@ -1,9 +1,9 @@
 import Foundation
 import MediaGraph
 
-// Zoom Video SDK, "Raw data", "Send raw data" and "Receive raw data" as one program: the session context with its
-// sources, virtual microphone and virtual speaker, joining, the ZoomVideoSDKDelegate, subscribing to each user's pipes,
-// the audio helper, a share, and leaving.
+// Ported from the Zoom Video SDK's "Raw data", "Send raw data" and "Receive raw data", as one program: the session
+// context with its sources, virtual microphone and virtual speaker, joining, the ZoomVideoSDKDelegate, subscribing to
+// each user's pipes, the audio helper, a share, and leaving.
 //
 // Faults of the originals: they subscribe to getMySelf() only, once, and don't cover users who join later. No sample
 // calls the audio helper, without which no audio callback is ever called. The memory modes are set on parameters that

@@ -1,7 +1,7 @@
 import MediaGraph
 import Synchronization
 
-// Zoom Video SDK, "Send raw share data", MyShareSource.swift.
+// Ported from the Zoom Video SDK's "Send raw share data": MyShareSource.swift.
 //
 // Faults of the original: the task reads `sender` and the SDK's thread writes it, without a lock. The result of sending
 // a frame is ignored. The sender is optional, so frames of a share without a sender would be lost silently. The result

@@ -1,7 +1,7 @@
 import MediaGraph
 import Synchronization
 
-// Zoom Video SDK, "Send raw video data", MyVideoSource.swift.
+// Ported from the Zoom Video SDK's "Send raw video data": MyVideoSource.swift.
 //
 // Faults of the original: the task reads `sender` and the SDK's thread writes it, without a lock. The result of sending
 // a frame is ignored. Sleeping 33 ms in addition to the time that a frame takes gives less than 30 frames/s, with

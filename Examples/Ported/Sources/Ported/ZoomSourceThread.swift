@@ -2,7 +2,7 @@ import Foundation
 import MediaGraph
 import Synchronization
 
-// Zoom Video SDK, "Send raw video data", MyVideoSource.m.
+// Ported from the Zoom Video SDK's "Send raw video data": MyVideoSource.m.
 //
 // Faults of the original: two threads use `running`, a plain BOOL, and a start right after a stop leaves two threads
 // sending. onStopSend doesn't wait, so a frame may be sent after it. Here each thread has its own flag, and stopSend

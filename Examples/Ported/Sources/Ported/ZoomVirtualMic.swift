@@ -1,7 +1,7 @@
 import MediaGraph
 import Synchronization
 
-// Zoom Video SDK, "Send raw audio data", MyVirtualMic.swift.
+// Ported from the Zoom Video SDK's "Send raw audio data": MyVirtualMic.swift.
 //
 // Faults of the original: the task reads `sender` and the SDK's thread writes it, without a lock. The result of sending
 // a chunk is ignored. The task never sleeps, so its rate is undefined. Here a lock guards the sender and the task; an

@@ -1,6 +1,7 @@
 import MediaGraph
 
-// Zoom Video SDK, "Receive raw audio for virtual speaker": VirtualSpeakerExample (Swift and Objective-C).
+// Ported from the Zoom Video SDK's "Receive raw audio for virtual speaker": VirtualSpeakerExample (Swift and
+// Objective-C).
 //
 // The original doesn't document the thread of the three callbacks, whether two may be called at once, and what happens
 // if one takes long ("Play the raw audio here"). Here callbacks are called one at a time, so a value type with
