@@ -6,7 +6,7 @@ let package = Package(
     dependencies: [.package(name: "MediaGraph", path: "../..")],
     targets: [
         .target(name: "Bot", dependencies: [.product(name: "MediaGraph", package: "MediaGraph")]),
-        .executableTarget(name: "colour-bot", dependencies: ["Bot"]),
+        .executableTarget(name: "color-bot", dependencies: ["Bot"]),
         .testTarget(name: "BotTests", dependencies: ["Bot"]),
     ],
     swiftLanguageModes: [.v6]

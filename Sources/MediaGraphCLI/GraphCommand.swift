@@ -11,7 +11,7 @@ struct GraphCommand: ParsableCommand {
         discussion: """
             The drawing has a box for each element, with the properties that the description sets and the pads that it \
             names; an arrow for each link, with its caps; and a frame around the sessions of a room. A legend explains \
-            the colours. A long chain is drawn in rows: follow the arrows.
+            the colors. A long chain is drawn in rows: follow the arrows.
 
             --details uses GStreamer's own drawing instead, with every pad and property. To draw a graph while it \
             runs, set GST_DEBUG_DUMP_DOT_DIR for mediagraph run.

@@ -83,7 +83,7 @@ struct RunCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             """
             End the streams after this much real time: 10, 2.5, 1m30s, 500ms. Data in flight is still delivered. \
-            Files that aren't synchronised to a clock are read faster than real time; use --to to stop at a position \
+            Files that aren't synchronized to a clock are read faster than real time; use --to to stop at a position \
             in the file.
             """,
             valueName: "time"),

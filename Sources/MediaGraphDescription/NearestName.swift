@@ -48,7 +48,7 @@ package enum NearestName {
         distance(Array(a.lowercased().unicodeScalars), Array(b.lowercased().unicodeScalars))
     }
 
-    /// Returns the number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
+    /// Returns the number of insertions, deletions, replacements and swaps of neighbors that turn `a` into `b`.
     static func distance(_ a: [Unicode.Scalar], _ b: [Unicode.Scalar]) -> Int {
         if a.isEmpty || b.isEmpty { return a.count + b.count }
         var beforePrevious: [Int] = []

@@ -46,7 +46,7 @@ public final class PluggableDevice: Sendable {
         Self.registered
     }
 
-    /// The device's current behaviour, which may change at any time.
+    /// The device's current behavior, which may change at any time.
     public var state: State {
         get { current.withLock { $0 } }
         set { current.withLock { $0 = newValue } }

@@ -32,7 +32,7 @@ public final class RecordingSource: VideoSource {
         self.onStart = onStart
     }
 
-    /// The sender of the last initialisation.
+    /// The sender of the last initialization.
     public var sender: VideoSender { state.withLock { $0.sender! } }
     /// The capabilities that downstream supports, as the node passed them last.
     public var supported: [VideoCapability] { state.withLock { $0.supported } }

@@ -19,7 +19,7 @@ public final class RecordingMic: VirtualMic {
         self.onStart = onStart
     }
 
-    /// The sender of the last initialisation.
+    /// The sender of the last initialization.
     public var sender: AudioSender { kept.withLock { $0! } }
 
     public func micInitialize(sender: AudioSender) throws {

@@ -187,7 +187,7 @@ extension Pad {
         var open = [self]
         var seen: Set<Pad> = []
         while let source = open.popLast() {
-            guard seen.insert(source).inserted, let sink = source.neighbour, let element = sink.parent else { continue }
+            guard seen.insert(source).inserted, let sink = source.neighbor, let element = sink.parent else { continue }
             if element.isDecoder { return true }
             open += sink.internalLinks
         }

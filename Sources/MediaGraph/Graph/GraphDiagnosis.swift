@@ -69,7 +69,7 @@ extension Graph {
     var currentFormatConflict: String? {
         let conflicts = pipeline.allElements.flatMap { element in
             element.pads.compactMap { pad -> String? in
-                guard pad.direction == .source, let peer = pad.neighbour else { return nil }
+                guard pad.direction == .source, let peer = pad.neighbor else { return nil }
                 return formatConflict(from: pad, to: peer)
             }
         }

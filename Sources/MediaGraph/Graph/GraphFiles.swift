@@ -96,7 +96,7 @@ extension Element {
             guard seen.insert(element).inserted else { continue }
             let inputs = element.pads.filter { $0.direction == .sink }
             if inputs.isEmpty { sources.append(element) }
-            open += inputs.compactMap { $0.neighbour?.parent }
+            open += inputs.compactMap { $0.neighbor?.parent }
         }
         return sources
     }

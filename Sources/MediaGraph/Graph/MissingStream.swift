@@ -81,7 +81,7 @@ extension Pipeline {
         guard let source = element(named: missing.source), let sink = element(named: missing.sink) else { return nil }
         for output in source.pads where output.direction == .source && !output.isLinked {
             guard let given = output.currentCaps else { continue }
-            for input in sink.pads where input.direction == .sink && input.neighbour == nil {
+            for input in sink.pads where input.direction == .sink && input.neighbor == nil {
                 let taken = input.queryCaps()
                 guard given.mediaTypes.allSatisfy(taken.mediaTypes.contains) else { continue }
                 let conflict = FormatConflict(
@@ -108,7 +108,7 @@ extension Pipeline {
         // A demuxer fails if none of its pads is linked, and that would end the whole graph.
         if !outputs.contains(where: \.isLinked) { for pad in outputs { pad.discardBuffers() } }
         let inputs = sink.pads.filter { $0.direction == .sink }
-        for pad in inputs where pad.neighbour == nil { pad.endBranch() }
+        for pad in inputs where pad.neighbor == nil { pad.endBranch() }
         // Without inputs, a muxer would never output anything: end what is downstream of it.
         guard inputs.isEmpty else { return }
         for pad in sink.pads { pad.receiver?.endBranch() }
@@ -142,7 +142,7 @@ extension Pad {
         var outputs = [self]
         var seen: Set<Pad> = []
         while outputs.count == 1, seen.insert(outputs[0]).inserted,
-            let input = outputs[0].neighbour, let receiver = input.parent
+            let input = outputs[0].neighbor, let receiver = input.parent
         {
             if receiver.isMuxer { return input }
             outputs = receiver.pads.filter { $0.direction == .source }
@@ -153,8 +153,8 @@ extension Pad {
     /// The sink pad that this source pad feeds: an element's, or that of a bin that acts as one element, such as a
     /// muxer or node.
     fileprivate var receiver: Pad? {
-        guard let peer, let owner = peer.parent else { return neighbour }
-        return owner.isMuxer || owner.isCompositeNode ? peer : neighbour
+        guard let peer, let owner = peer.parent else { return neighbor }
+        return owner.isMuxer || owner.isCompositeNode ? peer : neighbor
     }
 }
 

@@ -53,7 +53,7 @@ extension Element {
                 || element.factoryName.flatMap(ElementFactoryInfo.find)?.classification.contains("Demuxer") == true
             if isDemuxer, outputs.allSatisfy(\.hasEnded) { return true }
             return outputs.contains { pad in
-                guard let sink = pad.neighbour, sink.parent?.isQueue == true else { return false }
+                guard let sink = pad.neighbor, sink.parent?.isQueue == true else { return false }
                 return sink.isReceiving
             }
         }

@@ -239,7 +239,7 @@ private struct StarvationSearch {
 
     private mutating func causes(upstreamOf pad: Pad) -> [StarvedSink.Cause] {
         guard seen.insert(pad).inserted, let owner = pad.parent else { return [] }
-        guard let source = pad.neighbour else { return [onlySilentSource ?? .unlinkedInput(of: owner.name)] }
+        guard let source = pad.neighbor else { return [onlySilentSource ?? .unlinkedInput(of: owner.name)] }
         guard let feeder = source.parent else { return [] }
         if source.currentCaps != nil, let conflict = graph.formatConflict(from: source, to: pad) {
             return [.formatConflict(conflict)]
@@ -271,7 +271,7 @@ private struct StarvationSearch {
         var open = [pad]
         var seen: Set<Element> = []
         while let next = open.popLast() {
-            guard let sink = next.neighbour, let element = sink.parent, seen.insert(element).inserted else { continue }
+            guard let sink = next.neighbor, let element = sink.parent, seen.insert(element).inserted else { continue }
             if element.isQueue {
                 guard let level = Self.fullLevel(of: element) else { continue }
                 return .fullQueue(
@@ -292,7 +292,7 @@ private struct StarvationSearch {
         var open = queue.pads.filter { $0.direction == .source }
         var seen: Set<Element> = []
         while let next = open.popLast() {
-            guard let sink = next.neighbour, let element = sink.parent, seen.insert(element).inserted else { continue }
+            guard let sink = next.neighbor, let element = sink.parent, seen.insert(element).inserted else { continue }
             if isHeld(element) { return graph.owner(of: element).name }
             open += sink.internalLinks
         }

@@ -122,7 +122,7 @@ extension Element {
     fileprivate var writtenOrientation: VideoOrientation? {
         let isEncoder = encodesPictures
         guard !isBin, isEncoder || isMuxer,
-            !pads.contains(where: { $0.neighbour?.parent?.factoryName == "jifmux" })
+            !pads.contains(where: { $0.neighbor?.parent?.factoryName == "jifmux" })
         else { return nil }
         for pad in pads where pad.direction == .sink {
             guard
@@ -157,7 +157,7 @@ extension Pad {
     fileprivate var upstream: some Sequence<Element> {
         var seen: Set<Pad> = []
         return sequence(state: Optional(self)) { pad in
-            guard let sink = pad, seen.insert(sink).inserted, let source = sink.neighbour else { return nil }
+            guard let sink = pad, seen.insert(sink).inserted, let source = sink.neighbor else { return nil }
             pad = source.internalLinks.first
             return source.parent
         }

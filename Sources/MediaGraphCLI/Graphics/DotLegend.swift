@@ -1,4 +1,4 @@
-/// The legend of a drawing, which explains the colours and lines that occur in it.
+/// The legend of a drawing, which explains the colors and lines that occur in it.
 struct DotLegend {
     enum Kind: CaseIterable {
         case node, element, uri, bin, room, lateLink
@@ -53,7 +53,7 @@ struct DotLegend {
             }
         }
 
-        /// A coloured symbol and its meaning.
+        /// A colored symbol and its meaning.
         fileprivate var entry: String {
             "<font color=\"\(line)\" point-size=\"11\">\(sample)</font> \(DotText.small([meaning], size: 8))"
         }

@@ -4,7 +4,7 @@ import MediaGraph
 /// important columns and rows are left out if there is no room.
 struct ProgressTable {
     struct Line: Equatable {
-        /// The text, with escape sequences for colours.
+        /// The text, with escape sequences for colors.
         var text: String
         /// The width in columns.
         var width: Int

@@ -87,7 +87,7 @@ struct RunSummary: Sendable {
         return parts.joined(separator: " · ")
     }
 
-    /// Whether the graph has played, so that there is something to summarise. A graph that ended without an error has
+    /// Whether the graph has played, so that there is something to summarize. A graph that ended without an error has
     /// played, even if the time is 0.
     var hasPlayed: Bool { [.success, .missingStream].contains(status) || sample.time > 0 }
 

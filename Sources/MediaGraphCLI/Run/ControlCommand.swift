@@ -114,7 +114,7 @@ extension ControlCommand {
 
     private static func set(_ property: String, of element: Element, to value: String) throws(ControlError) {
         guard property != "name" else { throw .refused("\(element.name) can't be renamed while it is in a graph") }
-        // MediaGraph's nodes refuse by themselves; a stock element only prints a warning, or its behaviour is
+        // MediaGraph's nodes refuse by themselves; a stock element only prints a warning, or its behavior is
         // undefined.
         if let info = element.factoryName.flatMap(ElementFactoryInfo.find)?.property(property),
             info.isConstructOnly || (info.isLockedWhileRunning && element.state >= .paused)

@@ -12,7 +12,7 @@ struct LiveArea {
     /// Replaces the drawn lines.
     ///
     /// - Parameters:
-    ///   - lines: The new lines, which may contain colours. No line may be wider than the window.
+    ///   - lines: The new lines, which may contain colors. No line may be wider than the window.
     ///   - widths: The width of each line in columns.
     mutating func draw(_ lines: [String], widths: [Int]) {
         var output = isCursorHidden ? "" : "\u{1B}[?25l"

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Colours and weights of text, for terminals that support them.
+/// Colors and weights of text, for terminals that support them.
 struct Style: Sendable {
     enum Face: String, Sendable {
         case bold = "1"
@@ -21,7 +21,7 @@ struct Style: Sendable {
 }
 
 extension Style {
-    /// Creates the style for a stream. It has colours if the stream is a capable terminal and `NO_COLOR` isn't set
+    /// Creates the style for a stream. It has colors if the stream is a capable terminal and `NO_COLOR` isn't set
     /// (https://no-color.org).
     init(for stream: FileHandle, environment: [String: String] = ProcessInfo.processInfo.environment) {
         isColored = Terminal.isCapable(stream, environment) && environment["NO_COLOR"].map(\.isEmpty) ?? true

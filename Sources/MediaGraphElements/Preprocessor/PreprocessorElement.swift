@@ -7,8 +7,8 @@ import Synchronization
 
 /// `preprocessor`: calls a handler once per frame, which edits the frame in place.
 ///
-/// An in-place filter, not appsink → application → appsrc: that detour deadlocks in preroll, adds a thread and a queue,
-/// and loses allocation and latency queries. Without a handler, the element is in pass-through and touches no byte.
+/// It is an in-place filter, not appsink → application → appsrc: that detour deadlocks in preroll, adds a thread and a
+/// queue, and loses allocation and latency queries. Without a handler, the element is in pass-through and touches no byte.
 final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked Sendable {
     // `@unchecked Sendable`: settings and slot are behind locks. The properties under “Used on the streaming thread” are
     // accessed there, under GStreamer's stream lock, and in `start` and `stop`, while no data flows.

@@ -125,7 +125,7 @@ package final class StockNodes: Sendable {
         var open = [source]
         while let element = open.popLast() {
             for pad in element.pads where pad.direction == .source {
-                guard let next = pad.neighbour?.parent, seen.insert(next).inserted else { continue }
+                guard let next = pad.neighbor?.parent, seen.insert(next).inserted else { continue }
                 if next.isSink {
                     // A filesink writes its buffered data only at end-of-stream, and doesn't wait for anything
                     // afterwards.

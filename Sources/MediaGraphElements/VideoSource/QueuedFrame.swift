@@ -63,7 +63,7 @@ struct QueuedFrame: SentPayload {
 
 /// Metadata that a node adds to every frame it sends.
 final class FrameMarks: Sendable {
-    /// The flip (`Flip`) that a receiver must apply to honour the mirror mode.
+    /// The flip (`Flip`) that a receiver must apply to honor the mirror mode.
     let flip = Atomic<Int32>(0)
 }
 

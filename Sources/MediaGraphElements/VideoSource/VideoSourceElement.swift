@@ -80,7 +80,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, SourceElement, 
                     "Send the rotation as an image-orientation tag too, for sinks that don't support the meta"),
                 .setting(
                     "flip", of: Self.self, \.flip, changes: .always,
-                    "How receivers must flip each frame to honour the mirror mode; applies from the next frame sent"),
+                    "How receivers must flip each frame to honor the mirror mode; applies from the next frame sent"),
                 NodeStatistics.property(of: Self.self) { $0.gate.statistics },
             ],
             abiVersion: NodeDefinition.abiVersion)

@@ -100,7 +100,7 @@ struct Sheet {
         pixels = [UInt8](repeating: 0, count: width * height * 3)
     }
 
-    /// Draws a thumbnail in the centre of its cell.
+    /// Draws a thumbnail in the center of its cell.
     mutating func paste(_ thumbnail: Thumbnail, column: Int, row: Int) {
         let left = Self.gap + column * (cell.width + Self.gap) + (cell.width - thumbnail.width) / 2
         let top = Self.gap + row * (cell.height + Self.gap) + (cell.height - thumbnail.height) / 2

@@ -1,10 +1,10 @@
 import GStreamer
 import MediaGraphCore
 
-/// Inverts every colour: `frameobserver mode=read-write handler=invert`. See `Invert`.
+/// Inverts every color: `frameobserver mode=read-write handler=invert`. See `Invert`.
 struct InvertEditor: FrameEditor, NamedHandler {
     static let name = "invert"
-    static let summary = "Inverts every colour; needs mode=read-write"
+    static let summary = "Inverts every color; needs mode=read-write"
     static let options = [HandlerOption("format", default: "I420", "the format in which frames are edited")]
     let preference: FramePreference
     private var invert: Invert

@@ -1,22 +1,22 @@
 import GStreamer
 import MediaGraphCore
 
-/// Replaces the background behind a person: fills the transparent parts of a frame with a colour, a picture, or the
+/// Replaces the background behind a person: fills the transparent parts of a frame with a color, a picture, or the
 /// blurred frame itself: `alphachannel enabled=true ! preprocessor handler=background options="image=office.png"`.
 ///
 /// Accepts formats with alpha, and makes their frames opaque (except where the picture is transparent). Also accepts
 /// I420, which `alphachannel` outputs while it is off: such a frame has nothing to fill and isn't changed. A picture is
-/// centred and scaled to cover the frame, and keeps its aspect ratio. GStreamer blends it (`gst_video_blend`) with the
+/// centered and scaled to cover the frame, and keeps its aspect ratio. GStreamer blends it (`gst_video_blend`) with the
 /// frame as it is stored, before rotation.
 ///
 /// Throws `invalidParameter` if the picture can't be read, and `unsupported` if its decoder is missing, both before the
 /// first frame.
 struct Background: VideoProcessor, NamedHandler {
     static let name = "background"
-    static let summary = "Fills transparent parts with a colour, a picture, or the blurred frame"
+    static let summary = "Fills transparent parts with a color, a picture, or the blurred frame"
     static let options = [
         HandlerOption("color", default: "202020", "red, green and blue, as six hexadecimal digits"),
-        HandlerOption("image", default: "none", isInput: true, "a PNG file instead of the colour"),
+        HandlerOption("image", default: "none", isInput: true, "a PNG file instead of the color"),
         HandlerOption("blur", default: "none", "the blurred frame instead; strength in pixels, 1 to 256"),
     ]
     static let formats: [VideoFormat] = [.a420, .bgra, .rgba, .argb, .abgr, .i420]

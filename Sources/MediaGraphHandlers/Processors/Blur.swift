@@ -6,7 +6,7 @@ import MediaGraphCore
 ///
 /// GStreamer's converter scales the rectangle down and up again, so details finer than `radius` pixels are removed and
 /// can't be restored. The rectangle is given in fractions of the frame and extended to whole pixels (to even ones if
-/// chroma has half the resolution). No byte outside it changes. Alpha inside it is blurred like the colours. The
+/// chroma has half the resolution). No byte outside it changes. Alpha inside it is blurred like the colors. The
 /// rectangle refers to the frame as it is stored, before rotation.
 struct Blur: VideoProcessor, NamedHandler {
     static let name = "blur"

@@ -4,12 +4,12 @@ import MediaGraphCore
 /// Removes the light that a green or blue screen reflects onto the foreground: `preprocessor handler=despill`.
 ///
 /// Reduces a pixel's green (or blue) to the larger of its other two components, by `strength`. Only pixels in which the
-/// screen's colour is the largest component change, so skin, white and yellow stay. Alpha stays.
+/// screen's color is the largest component change, so skin, white and yellow stay. Alpha stays.
 struct Despill: VideoProcessor, NamedHandler {
     static let name = "despill"
     static let summary = "Removes the light of a green or blue screen from the foreground"
     static let options = [
-        HandlerOption("color", default: "green", "the screen's colour: green or blue"),
+        HandlerOption("color", default: "green", "the screen's color: green or blue"),
         HandlerOption("strength", default: "1", "from 0 (no change) to 1 (full effect)"),
     ]
     static let formats: [VideoFormat] = [.bgra, .rgba, .argb, .abgr, .rgb24, .bgr24]

@@ -1,10 +1,10 @@
 import GStreamer
 import MediaGraphCore
 
-/// Removes the colour and keeps the brightness: `preprocessor handler=grayscale`.
+/// Removes the color and keeps the brightness: `preprocessor handler=grayscale`.
 struct Grayscale: VideoProcessor, NamedHandler {
     static let name = "grayscale"
-    static let summary = "Removes the colour and keeps the brightness"
+    static let summary = "Removes the color and keeps the brightness"
 
     init(options: HandlerOptions) throws {}
 
@@ -12,7 +12,7 @@ struct Grayscale: VideoProcessor, NamedHandler {
         if let offsets = frame.format.colorOffsets {
             try removeColor(from: &frame, offsets)
         } else {
-            // Chroma of 128 is grey. Luma is the brightness and stays.
+            // Chroma of 128 is gray. Luma is the brightness and stays.
             for plane in [VideoFormat.Plane.u, .v, .uv] where frame.format.index(of: plane) != nil {
                 var chroma = try frame.mutablePlane(plane)
                 chroma.fill(rows: 0..<chroma.height, with: 128)

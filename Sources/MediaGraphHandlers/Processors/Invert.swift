@@ -1,15 +1,15 @@
 import GStreamer
 import MediaGraphCore
 
-/// Inverts every colour: `preprocessor handler=invert`. Alpha stays.
+/// Inverts every color: `preprocessor handler=invert`. Alpha stays.
 ///
-/// RGB becomes `255 − c`, chroma `256 − c` (128 is grey and stays), and luma `255 − y`, or `251 − y` in limited range,
+/// RGB becomes `255 − c`, chroma `256 − c` (128 is gray and stays), and luma `255 − y`, or `251 − y` in limited range,
 /// which swaps 16 and 235. Inverting twice restores the picture, except for values outside the nominal range that have
 /// no counterpart (limited luma above 251, chroma 0): these become the nearest valid value. Wrapping around would leave
 /// over-bright white as it is.
 struct Invert: VideoProcessor, NamedHandler {
     static let name = "invert"
-    static let summary = "Inverts every colour"
+    static let summary = "Inverts every color"
 
     /// The mask of packed formats, which is reused for each frame.
     private var mask = ByteMask()

@@ -30,7 +30,7 @@ vivid_formats() {
         for line in "${lines[@]:first:together}"; do
             local type=${line% *} name=${line#* } convert=videoconvert
             [ "$type" != video/x-bayer ] || convert="bayer2rgb ! videoconvert"
-            # osd_text_mode=2 removes the text from the colour bars.
+            # osd_text_mode=2 removes the text from the color bars.
             text+="v4l2src device=/dev/video$device extra-controls=c,osd_text_mode=2 !
                 $type,format=$name,width=320,height=180,framerate=5/1 ! $convert !
                 preprocessor handler=invert ! rawdatapipe format=I420 max-frames=9 handler=y4m options=location=$name.y4m "
@@ -39,7 +39,7 @@ vivid_formats() {
         mediagraph run --quiet "$text" --frames 3
     done
     [ "$(find . -name '*.y4m' | wc -l)" = "${#lines[@]}" ] || fail "expected a file for each of ${lines[*]}"
-    # GStreamer 1.22 uses these names for V4L2's big-endian RGB555X and RGB565X, so their colours are wrong.
+    # GStreamer 1.22 uses these names for V4L2's big-endian RGB555X and RGB565X, so their colors are wrong.
     for name in BGR15 BGR16; do
         [ ! -e $name.y4m ] || rm $name.y4m
     done
@@ -54,7 +54,7 @@ vivid_yuv() {
 vivid_sensors() { vivid_formats '.* (GRAY.*|[rgb]{4})'; }
 check "DV-1 each RGB format that vivid lists reaches a pre-processor and a pipe" vivid_rgb
 check "DV-1 each YUV format that vivid lists, such as YUYV and NV12, reaches a pre-processor and a pipe" vivid_yuv
-check "DV-1 each grey and Bayer format that vivid lists reaches a pre-processor and a pipe" vivid_sensors
+check "DV-1 each gray and Bayer format that vivid lists reaches a pre-processor and a pipe" vivid_sensors
 
 vivid_session() {
     load vivid n_devs=1 node_types=0x1

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fails unless every picture of YUV4MPEG2 files (4:2:0) is a picture of one of the lab's devices.
 
-    look.py bars FILE...                 vivid's colour bars
+    look.py bars FILE...                 vivid's color bars
     look.py numbers FRAMES FILE...       at least FRAMES complete pictures of the USB camera or of `counter`, in order. (Pictures may
                                          be missing, because devices don't wait for a machine that is late. v4l2loopback begins with
                                          the same picture twice.)
@@ -45,7 +45,7 @@ def check_bars(path, invert):
     width, height, pictures = read(path)
     chroma_width, chroma_height = (width + 1) // 2, (height + 1) // 2
     for index, data in enumerate(pictures):
-        lumas, colours = [], []
+        lumas, colors = [], []
         for bar in range(8):
             x, y = (2 * bar + 1) * width // 16, height * 3 // 4
             chroma = width * height + y // 2 * chroma_width + x // 2
@@ -53,13 +53,13 @@ def check_bars(path, invert):
             luma, u, v = (255 - value if invert else value for value in planes)
             luma, u, v = 1.164 * (luma - 16), u - 128, v - 128
             lumas.append(luma)
-            # Works for BT.601 and BT.709, because the bars' colours are far apart.
-            colours.append((is_high(luma + 1.6 * v), is_high(luma - 0.39 * u - 0.81 * v), is_high(luma + 2.02 * u)))
+            # Works for BT.601 and BT.709, because the bars' colors are far apart.
+            colors.append((is_high(luma + 1.6 * v), is_high(luma - 0.39 * u - 0.81 * v), is_high(luma + 2.02 * u)))
         falls = all(left > right + 4 for left, right in zip(lumas, lumas[1:]))
         if "GRAY" in path and falls:
             continue
-        if colours != BARS or not falls:
-            sys.exit(f"{path}: picture {index} shows {colours}, lumas {[round(luma) for luma in lumas]}")
+        if colors != BARS or not falls:
+            sys.exit(f"{path}: picture {index} shows {colors}, lumas {[round(luma) for luma in lumas]}")
     print(f"{path}: {len(pictures)} pictures of bars")
 
 

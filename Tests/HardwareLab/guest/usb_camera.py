@@ -63,10 +63,10 @@ def video_frame(subtype):
 
 
 def video_interfaces():
-    colours = descriptor(0x24, 0x0D, 1, 1, 4)
+    colors = descriptor(0x24, 0x0D, 1, 1, 4)
     yuy2 = bytes.fromhex("5955593200001000800000aa00389b71")
-    formats = descriptor(0x24, 6, MJPEG, 1, 1, 1, 0, 0, 0, 0) + video_frame(7) + colours
-    formats += descriptor(0x24, 4, YUYV, 1, yuy2, 16, 1, 0, 0, 0, 0) + video_frame(5) + colours
+    formats = descriptor(0x24, 6, MJPEG, 1, 1, 1, 0, 0, 0, 0) + video_frame(7) + colors
+    formats += descriptor(0x24, 4, YUYV, 1, yuy2, 16, 1, 0, 0, 0, 0) + video_frame(5) + colors
     inputs = descriptor(0x24, 1, 2, le16(15 + len(formats)), 0x81, 0, 2, 0, 0, 0, 1, 0, 0)
     units = descriptor(0x24, 2, 1, le16(0x201), 0, 0, le16(0), le16(0), le16(0), 3, 0, 0, 0)
     units += descriptor(0x24, 3, 2, le16(0x101), 0, 1, 0)

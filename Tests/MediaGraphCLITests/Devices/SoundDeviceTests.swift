@@ -80,7 +80,7 @@ import Testing
             "\(run.output)")
     }
 
-    @Test("DV-1 a synchronising sink plays sound of ALSA's PulseAudio plugin, which stamps by the wall clock")
+    @Test("DV-1 a synchronizing sink plays sound of ALSA's PulseAudio plugin, which stamps by the wall clock")
     func stampsOfAnotherClock() throws {
         let run = try DevicesTests.shell(
             """

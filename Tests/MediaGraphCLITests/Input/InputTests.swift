@@ -7,7 +7,7 @@ import Testing
     private static func exists(_ path: String) -> Bool { path == "plain" || path == "a b.txt" }
 
     @Test(
-        "GR-3 a word is recognised as a file or as a description",
+        "GR-3 a word is recognized as a file or as a description",
         arguments: [
             ("-", DescriptionInput.standardInput), ("plain", .file("plain")), ("a b.txt", .file("a b.txt")),
             ("call.pipeline", .file("call.pipeline")), ("my call.pipeline", .file("my call.pipeline")),

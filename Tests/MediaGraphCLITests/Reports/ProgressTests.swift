@@ -88,7 +88,7 @@ import Testing
         #expect(TextWidth.columns(title) <= width)
     }
 
-    @Test("GR-3 colours don't count as columns")
+    @Test("GR-3 colors don't count as columns")
     func colors() {
         let plain = ProgressTable(style: .plain).lines(Self.sample, width: 79, height: 9)
         let colored = ProgressTable(style: Style(isColored: true)).lines(Self.sample, width: 79, height: 9)

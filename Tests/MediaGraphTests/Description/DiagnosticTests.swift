@@ -242,7 +242,7 @@ import Testing
         #expect(!check(long).unicodeScalars.contains("\u{1B}"))
     }
 
-    @Test("GR-2 colours are printed only on request")
+    @Test("GR-2 colors are printed only on request")
     func color() {
         let diagnostic = Description("fakesnk").resolved().diagnose()[0]
         #expect(diagnostic.rendered(color: true).contains("\u{1B}[1;31merror:\u{1B}[0m"))
@@ -288,7 +288,7 @@ import Testing
     }
 }
 
-/// The problems of a description as `check` prints them, without colours.
+/// The problems of a description as `check` prints them, without colors.
 func renderedProblems(of text: String, with variables: [String: String] = [:]) -> String {
     Description(text, name: "a.pipeline").resolved(with: variables).diagnose().map { $0.rendered(color: false) }
         .joined(separator: "\n")

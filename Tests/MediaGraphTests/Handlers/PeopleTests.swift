@@ -12,7 +12,7 @@ import Testing
     // MARK: background
 
     @Test(
-        "background shows its colour where alpha is 0, keeps opaque pixels, and mixes in between",
+        "background shows its color where alpha is 0, keeps opaque pixels, and mixes in between",
         arguments: [
             VideoFormat.bgra, .rgba, .argb, .abgr,
         ])
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("background fills A420 with its colour in the frame's range and matrix, and makes it opaque")
+    @Test("background fills A420 with its color in the frame's range and matrix, and makes it opaque")
     func planar() throws {
         for (range, white) in [(Colorimetry.Range.limited, UInt8(235)), (.full, 255)] {
             var frame = TestFrame(.init(.a420, range: range), width: 16, height: 8, filledWith: 90)
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("a background picture fills the frame with its centre and keeps its aspect ratio")
+    @Test("a background picture fills the frame with its center and keeps its aspect ratio")
     func picture() throws {
         let folder = try TemporaryFolder()
         // Three stripes of 40×40 pixels. The frame has the aspect ratio of the middle one.
@@ -193,8 +193,8 @@ import Testing
         var board = TestFrame(.init(.i420), width: 64, height: 64, filledWith: 128)
         for y in 0..<64 { for x in 0..<64 { board[.y, x, y] = (x / 4 + y / 4) % 2 == 0 ? 0 : 255 } }
         var harness = try ProcessorHarness<Blur>(options: "radius=16")
-        let grey = try harness.process(board).frame.plane(.y)!
-        #expect(grey.allSatisfy { 118...138 ~= $0 }, "\(grey.min()!)…\(grey.max()!)")
+        let gray = try harness.process(board).frame.plane(.y)!
+        #expect(gray.allSatisfy { 118...138 ~= $0 }, "\(gray.min()!)…\(gray.max()!)")
         for value: UInt8 in [0, 16, 77, 255] {
             let flat = TestFrame(.init(.i420), width: 33, height: 17, filledWith: value)
             // The resampler rounds.

@@ -120,7 +120,7 @@ import Testing
                 """)
     }
 
-    /// Writes a contact sheet of grey frames, and returns the luma at the centre of each thumbnail.
+    /// Writes a contact sheet of gray frames, and returns the luma at the center of each thumbnail.
     private func sheet(_ count: Int, _ options: String, columns: Int, rows: Int) async throws -> [Int] {
         let frames = (0..<count).map {
             TestFrame(FrameFormat(.rgb24), width: 32, height: 18, filledWith: UInt8($0 * 2))

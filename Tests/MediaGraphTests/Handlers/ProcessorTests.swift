@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("invert follows the range in the caps, keeps grey, and clamps values beyond the range")
+    @Test("invert follows the range in the caps, keeps gray, and clamps values beyond the range")
     func invertValues() async throws {
         let luma: [UInt8] = [0, 16, 100, 235, 251, 255, 1, 2]
         let chroma: [UInt8] = [0, 1, 128, 240, 255, 16, 128, 128]

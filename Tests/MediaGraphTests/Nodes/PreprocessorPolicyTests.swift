@@ -88,10 +88,10 @@ import Testing
             let graph = try Self.graph("on-error=\(policy)")
             let arrivals = try Self.arrivals(of: graph)
             try graph.preprocessor("p").process { frame in
-                try FrameNumber.read(frame) < 5 ? .pass : .fail("the licence has run out")
+                try FrameNumber.read(frame) < 5 ? .pass : .fail("the license has run out")
             }
             let error = await #expect(throws: GraphError.self) { try await graph.run() }
-            #expect("\(error!)".contains("ClosureProcessor ended the stream: the licence has run out"), "\(error!)")
+            #expect("\(error!)".contains("ClosureProcessor ended the stream: the license has run out"), "\(error!)")
             #expect(arrivals.all.map { $0[0] } == Array(0..<5))
         }
     }

@@ -130,7 +130,7 @@ import Testing
     // MARK: RP-6
 
     @Test(
-        "RP-6 I420, NV12 and BGRA have the input's colours, whatever the input's format is",
+        "RP-6 I420, NV12 and BGRA have the input's colors, whatever the input's format is",
         arguments: ["I420", "NV12", "BGRA"], ["I420", "NV12", "BGRA", "YUY2", "RGB"])
     func conversion(format: String, upstream: String) async throws {
         let graph = try Graph(

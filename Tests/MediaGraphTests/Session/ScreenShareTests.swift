@@ -11,7 +11,7 @@ import Testing
     /// A size that needs padding in each format.
     private static let (width, height) = (333, 221)
 
-    /// Noise: each pixel differs from its neighbours, so a moved, scaled or rounded pixel shows.
+    /// Noise: each pixel differs from its neighbors, so a moved, scaled or rounded pixel shows.
     private static let painted: [UInt8] = {
         var generator = SplitMix64(state: 5)
         return (0..<width * height * 4).map { $0 % 4 == 3 ? 255 : UInt8.random(in: 0...255, using: &generator) }

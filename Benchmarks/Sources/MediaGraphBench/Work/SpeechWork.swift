@@ -49,7 +49,7 @@ struct SpeechWork: Sendable {
 
 /// The voices of all users, shared with C.
 ///
-/// `@unchecked Sendable`: each voice has one sender and one listener, which synchronise through an atomic count.
+/// `@unchecked Sendable`: each voice has one sender and one listener, which synchronize through an atomic count.
 private final class Voices: @unchecked Sendable {
     let pointer: UnsafeMutablePointer<PCVoice>
     let count: Int

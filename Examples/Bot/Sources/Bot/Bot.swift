@@ -2,16 +2,16 @@ import Foundation
 import MediaGraph
 import Synchronization
 
-/// A user of a room that watches all other users. Its picture has a stripe in the average colour of each user's
+/// A user of a room that watches all other users. Its picture has a stripe in the average color of each user's
 /// picture, and its sound is a chord with a tone for each user: the brighter the user's picture, the higher the tone.
 public final class Bot: SessionDelegate, RawDataDelegate, AsyncVideoSource, AsyncVirtualMic {
-    /// The average colour of a user's picture.
-    private struct Colour: Sendable {
+    /// The average color of a user's picture.
+    private struct Color: Sendable {
         var (y, u, v) = (UInt8(16), UInt8(128), UInt8(128))
         /// The frequency in Hz, which spans two octaves from black to white.
         var pitch: Double { 220 * exp2(2 * (Double(y) - 16) / 219) }
     }
-    private let seen = Mutex<[String: Colour]>([:])
+    private let seen = Mutex<[String: Color]>([:])
 
     /// Creates a bot; ``session(name:room:)`` makes its session.
     public init() {}
@@ -31,20 +31,20 @@ public final class Bot: SessionDelegate, RawDataDelegate, AsyncVideoSource, Asyn
         if case .userJoined(let user) = event { try? user.videoPipe.subscribe(self, resolution: .p90) }
     }
 
-    /// Stores the average colour of a user's frame.
+    /// Stores the average color of a user's frame.
     public func received(_ frame: borrowing VideoFrame, from pipe: PipeIdentity) throws {
         let (y, u, v) = (try frame.plane(.y).average, try frame.plane(.u).average, try frame.plane(.v).average)
-        seen.withLock { $0[pipe.user ?? ""] = Colour(y: y, u: u, v: v) }
+        seen.withLock { $0[pipe.user ?? ""] = Color(y: y, u: u, v: v) }
     }
 
-    /// Forgets a user's colour when the user's stream starts or ends.
+    /// Forgets a user's color when the user's stream starts or ends.
     public func statusChanged(isOn: Bool, of pipe: PipeIdentity) { seen.withLock { $0[pipe.user ?? ""] = nil } }
 
     /// Sends the picture: 15 frames a second with a stripe for each user.
     public func run(sender: VideoSender) async throws {
         for number in 0... {
-            let stripes = seen.withLock { $0.isEmpty ? [Colour()] : $0.sorted { $0.key < $1.key }.map(\.value) }
-            func plane(_ width: Int, _ height: Int, _ value: (Colour) -> UInt8) -> [UInt8] {
+            let stripes = seen.withLock { $0.isEmpty ? [Color()] : $0.sorted { $0.key < $1.key }.map(\.value) }
+            func plane(_ width: Int, _ height: Int, _ value: (Color) -> UInt8) -> [UInt8] {
                 let row = (0..<width).map { value(stripes[$0 * stripes.count / width]) }
                 return (0..<height).flatMap { _ in row }
             }
@@ -62,8 +62,8 @@ public final class Bot: SessionDelegate, RawDataDelegate, AsyncVideoSource, Asyn
         while true {
             let voices = seen.withLock { $0 }
             var block = [Double](repeating: 0, count: 480)
-            for (user, colour) in voices {
-                let (phase, step) = (phases[user] ?? 0, colour.pitch / 48000)
+            for (user, color) in voices {
+                let (phase, step) = (phases[user] ?? 0, color.pitch / 48000)
                 for index in block.indices { block[index] += sin(2 * .pi * (phase + Double(index) * step)) }
                 phases[user] = (phase + 480 * step).truncatingRemainder(dividingBy: 1)
             }

@@ -35,7 +35,7 @@ public struct Vignette: VideoProcessor, NamedHandler {
                 var row = luma.row(y)
                 for x in row.indices { Self.darken(&row[x], towards: black, gains[y * size.width + x]) }
             }
-            // Reduces chroma too; otherwise dark colours would look too saturated. In I420, chroma has half the width
+            // Reduces chroma too; otherwise dark colors would look too saturated. In I420, chroma has half the width
             // and height.
             for y in 0..<u.height {
                 var uRow = u.row(y)
@@ -60,7 +60,7 @@ public struct Vignette: VideoProcessor, NamedHandler {
         gains = (0..<width * height).map { index in
             let x = (Double(index % width) - centerX) / max(centerX, 0.5)
             let y = (Double(index / width) - centerY) / max(centerY, 0.5)
-            // The squared distance is 0 in the centre and 2 in the corners.
+            // The squared distance is 0 in the center and 2 in the corners.
             return UInt16(256 * (1 - strength * (x * x + y * y) / 2))
         }
     }

@@ -35,7 +35,7 @@ private struct MyVideoFrameObserver: FrameEditor {
         }
     }
 
-    /// Draws a light grey corner into a frame that hasn't been pre-processed yet. The edit is passed on.
+    /// Draws a light gray corner into a frame that hasn't been pre-processed yet. The edit is passed on.
     private func captureVideoFrame(_ videoFrame: inout VideoFrame) throws -> Verdict {
         lines.add("captured: \(try describe(videoFrame))")
         var pixels = try videoFrame.mutablePlane(.packed)

@@ -21,7 +21,7 @@ final class Camera: AsyncVideoSource {
     private let count: Int
     private let format: FrameFormat
 
-    /// `format` is I420 or NV12: a gradient without colour has the same bytes in both.
+    /// `format` is I420 or NV12: a gradient without color has the same bytes in both.
     init(frames count: Int, format: FrameFormat = .i420) {
         self.count = count
         self.format = format

@@ -32,7 +32,7 @@ final class MyShareSource: ShareSource {
     func shareSendStopped() { pumpTask.withLock { $0.take()?.cancel() } }
 }
 
-/// A frame of a window that grows with each frame. Its grey level is the frame's number.
+/// A frame of a window that grows with each frame. Its gray level is the frame's number.
 private struct ShareFrame {
     let buffer: [UInt8]
     let width: Int

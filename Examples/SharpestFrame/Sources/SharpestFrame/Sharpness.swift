@@ -11,8 +11,8 @@ extension VideoPlane {
         for y in 1..<height - 1 {
             let (above, row, below) = (row(y - 1), row(y), row(y + 1))
             for x in 1..<width - 1 {
-                let neighbours = Int(above[x]) + Int(below[x]) + Int(row[x - 1]) + Int(row[x + 1])
-                let laplacian = neighbours - 4 * Int(row[x])
+                let neighbors = Int(above[x]) + Int(below[x]) + Int(row[x - 1]) + Int(row[x + 1])
+                let laplacian = neighbors - 4 * Int(row[x])
                 sum += laplacian
                 sumOfSquares += laplacian * laplacian
             }

@@ -1,10 +1,10 @@
 import CGStreamer
 
-/// The neighbours of a pad, with bins looked through.
+/// The neighbors of a pad, with bins looked through.
 extension Pad {
     /// The pad of the element at the other end of the link, with bins looked through; `nil` if a link is missing on the
     /// way.
-    package var neighbour: Pad? {
+    package var neighbor: Pad? {
         var next = peer
         while let pad = next {
             let inner = pad.innermost
