@@ -1,4 +1,3 @@
-import CGStreamer
 import GStreamer
 import MediaGraphTesting
 
@@ -16,9 +15,4 @@ extension Harness {
         push(.segment)
         push(.endOfStream)
     }
-}
-
-extension Element {
-    /// Sets the element's clock, as a pipeline would. A harness that the element is put into uses this clock too.
-    public func setClock(_ clock: Clock) { gst_element_set_clock(element, clock.clock) }
 }

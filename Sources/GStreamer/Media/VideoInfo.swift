@@ -121,103 +121,6 @@ public struct VideoInfo: @unchecked Sendable, Equatable {
     }
 }
 
-/// A fraction of two integers (`GstFraction`). Equality compares numerators and denominators: 1/2 isn't equal to 2/4.
-public struct Fraction: Sendable, Hashable, CustomStringConvertible {
-    /// The numerator.
-    public var numerator: Int32
-    /// The denominator.
-    public var denominator: Int32
-
-    /// Creates a fraction, without reducing it.
-    public init(_ numerator: Int32, _ denominator: Int32) {
-        self.numerator = numerator
-        self.denominator = denominator
-    }
-
-    /// The fraction as a floating-point number; 0 if the denominator is 0.
-    public var value: Double { denominator == 0 ? 0 : Double(numerator) / Double(denominator) }
-    /// The fraction as in caps, such as "30/1".
-    public var description: String { "\(numerator)/\(denominator)" }
-}
-
-/// The mapping from component values to colors (`GstVideoColorimetry`).
-public struct Colorimetry: Sendable, Equatable, CustomStringConvertible {
-    package var raw: GstVideoColorimetry
-
-    package init(_ raw: GstVideoColorimetry) { self.raw = raw }
-
-    /// The range of component values.
-    public enum Range: Sendable {
-        /// 0 to 255, for 8 bits.
-        case full
-        /// 16 to 235 (chroma: to 240), for 8 bits.
-        case limited
-        /// Not known.
-        case unknown
-    }
-
-    /// The range of component values. If caps have no colorimetry, GStreamer assumes limited range for YUV.
-    public var range: Range {
-        get {
-            switch raw.range {
-            case GST_VIDEO_COLOR_RANGE_0_255: .full
-            case GST_VIDEO_COLOR_RANGE_16_235: .limited
-            default: .unknown
-            }
-        }
-        set {
-            switch newValue {
-            case .full: raw.range = GST_VIDEO_COLOR_RANGE_0_255
-            case .limited: raw.range = GST_VIDEO_COLOR_RANGE_16_235
-            case .unknown: raw.range = GST_VIDEO_COLOR_RANGE_UNKNOWN
-            }
-        }
-    }
-
-    /// A matrix for the conversion between RGB and YUV.
-    public enum Matrix: Sendable {
-        /// The identity matrix, for RGB.
-        case rgb
-        /// ITU-R BT.601.
-        case bt601
-        /// ITU-R BT.709.
-        case bt709
-        /// ITU-R BT.2020.
-        case bt2020
-        /// The matrix of the FCC's 1953 NTSC standard.
-        case fcc
-        /// SMPTE 240M.
-        case smpte240m
-        /// Not known.
-        case unknown
-    }
-
-    /// The matrix for the conversion between RGB and YUV.
-    public var matrix: Matrix {
-        switch raw.matrix {
-        case GST_VIDEO_COLOR_MATRIX_RGB: .rgb
-        case GST_VIDEO_COLOR_MATRIX_BT601: .bt601
-        case GST_VIDEO_COLOR_MATRIX_BT709: .bt709
-        case GST_VIDEO_COLOR_MATRIX_BT2020: .bt2020
-        case GST_VIDEO_COLOR_MATRIX_FCC: .fcc
-        case GST_VIDEO_COLOR_MATRIX_SMPTE240M: .smpte240m
-        default: .unknown
-        }
-    }
-
-    /// The colorimetry as in caps, such as "bt709" or "1:4:0:0".
-    public var description: String {
-        var copy = raw
-        return takeString(gst_video_colorimetry_to_string(&copy)) ?? "unknown"
-    }
-
-    /// Whether all fields are equal (`gst_video_colorimetry_is_equal`).
-    public static func == (a: Colorimetry, b: Colorimetry) -> Bool {
-        var (x, y) = (a.raw, b.raw)
-        return gst_video_colorimetry_is_equal(&x, &y) != 0
-    }
-}
-
 extension VideoInfo {
     /// Returns this format with another pixel format and size. The frame rate and the interlace mode are kept. The
     /// colorimetry is kept if both pixel formats are YUV or both are RGB; otherwise only its primaries and transfer
@@ -243,20 +146,6 @@ extension VideoInfo {
         if !squarePixels { result.pixelAspectRatio = pixelAspectRatio }
         return result
     }
-}
-
-extension Fraction: ValueConvertible {
-    /// `GST_TYPE_FRACTION`.
-    public static var gtype: GType { gst_fraction_get_type() }
-
-    /// Reads the fraction from a value; `nil` if the value has another type.
-    public init?(_ value: borrowing Value) {
-        guard value.holds(Self.gtype) else { return nil }
-        self = value.read { Fraction(gst_value_get_fraction_numerator($0), gst_value_get_fraction_denominator($0)) }
-    }
-
-    /// Writes the fraction to a value of the type `gtype`.
-    public func store(in value: inout Value) { gst_value_set_fraction(&value.raw, numerator, denominator) }
 }
 
 extension VideoInfo {

@@ -352,7 +352,7 @@ public final class Graph: Sendable {
     ///
     /// Any number of tasks may read events; each access makes a stream of its own that gets all events. A stream holds
     /// 256 events for a slow reader, and then drops the oldest.
-    public var events: AsyncStream<GraphEvent> { readers.stream }
+    public var events: AsyncStream<GraphEvent> { readers.makeStream() }
 
     /// Handles a bus message. Called on the thread that posts the message, so it must not block.
     private func handle(_ message: Message) {
@@ -431,7 +431,7 @@ public final class Graph: Sendable {
     func enqueue(_ body: @escaping @Sendable () -> Void) { control.async(execute: body) }
 
     private func tell(_ event: GraphEvent) {
-        listener.withLock { $0 }?.hear(event)
+        listener.withLock { $0 }?.receive(event)
         readers.yield(event)
     }
 
@@ -449,7 +449,7 @@ public final class Graph: Sendable {
         }
         streams.end(end)
         waiting.resumeAll(.ended(end))
-        listener.withLock { $0 }?.hear(.ended(end))
+        listener.withLock { $0 }?.receive(.ended(end))
         readers.yield(.ended(end))
         readers.finish()
     }

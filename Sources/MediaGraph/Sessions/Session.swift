@@ -60,7 +60,8 @@ public final class Session: Sendable {
         try attachHandlers()
         graph.listen(
             Graph.Listener(
-                hear: { [weak self] in self?.hear($0) }, outlives: { [weak self] in self?.outlives($0) ?? false }))
+                receive: { [weak self] in self?.receive($0) }, outlives: { [weak self] in self?.outlives($0) ?? false })
+        )
     }
 
     private func attachHandlers() throws(MediaGraphError) {
@@ -239,7 +240,7 @@ public final class Session: Sendable {
     ///
     /// Any number of tasks may read events; each access makes a stream of its own that gets all events. A stream holds
     /// 256 events for a slow reader, and then drops the oldest.
-    public var events: AsyncStream<SessionEvent> { readers.stream }
+    public var events: AsyncStream<SessionEvent> { readers.makeStream() }
 
     /// Whether the session continues after an element has failed or, for `nil`, after all sources have ended.
     ///
@@ -261,7 +262,7 @@ public final class Session: Sendable {
     private var isOutside: Bool { state.withLock { $0.phase == .outside } }
 
     /// Handles an event of the graph. Called on the thread that posts the event, so it must not block.
-    private func hear(_ event: GraphEvent) {
+    private func receive(_ event: GraphEvent) {
         switch event {
         case .userJoined, .userLeft, .userStream, .alphaChannel: if isOutside { return }
         default: break

@@ -12,4 +12,7 @@ extension Element {
 
     /// Whether the element is changing its state to PLAYING.
     public var isAboutToPlay: Bool { element.pointee.pending_state == GST_STATE_PLAYING }
+
+    /// Sets the element's clock, as a pipeline would. A harness that the element is put into uses this clock too.
+    public func setClock(_ clock: Clock) { gst_element_set_clock(element, clock.clock) }
 }
