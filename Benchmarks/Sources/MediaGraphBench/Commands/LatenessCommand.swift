@@ -23,7 +23,7 @@ struct LatenessCommand: ParsableCommand {
 
     static func measureLateness(quick: Bool) throws -> Report {
         var table = Table(
-            "Graphs", "Frames", "C p50", "Swift p50", "C p99", "Swift p99", "p99, Swift − C", "A/A of C", "Bar")
+            "Graphs", "Frames", "C p50", "Swift p50", "C p99", "Swift p99", "p99, Swift − C", "C against itself", "Bar")
         var broken: [String] = []
         let pairs = quick ? 5 : pairs
         for graphs in quick ? [8] : [1, 2, 4, 8] {
@@ -72,7 +72,7 @@ struct LatenessCommand: ParsableCommand {
                 differences[index + 1].append(p99(values) - p99(alone))
             }
         }
-        for (index, title) in (["nothing (A/A)"] + cases.map(\.0)).enumerated() {
+        for (index, title) in (["nothing, against itself"] + cases.map(\.0)).enumerated() {
             let all = Percentiles(beats[index])
             let difference = PairedMedian(differences[index])
             table.add(

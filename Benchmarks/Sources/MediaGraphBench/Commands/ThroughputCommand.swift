@@ -14,7 +14,7 @@ struct ThroughputCommand: ParsableCommand {
 
     static func measure(quick: Bool) throws -> Report {
         var table = Table(
-            "Case", "C, frames/s", "Swift, frames/s", "C, µs CPU", "Swift, µs CPU", "CPU ratio", "A/A of C")
+            "Case", "C, frames/s", "Swift, frames/s", "C, µs CPU", "Swift, µs CPU", "CPU ratio", "C against itself")
         for kind in WorkCase.allCases where !kind.isUntimed {
             for touch in kind.touches {
                 let frames = (touch == .luma || kind.isHeavy ? 1000 : 20000) / (quick ? 5 : 1)
