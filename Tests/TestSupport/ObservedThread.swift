@@ -15,16 +15,17 @@ public struct ObservedThread: Sendable {
 
     /// Whether the thread sleeps, and has done so without a break for a millisecond.
     public var isWaiting: Bool {
-        guard let before = sleeps else { return false }
+        guard let before = sleepCount else { return false }
         sleepBriefly()
-        return sleeps == before
+        return sleepCount == before
     }
 
     /// How often the thread has gone to sleep; `nil` if it is awake or has ended.
-    private var sleeps: String? {
+    private var sleepCount: Int? {
         guard let status = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
         let lines = status.split(separator: "\n")
         guard lines.contains(where: { $0.hasPrefix("State:\tS") }) else { return nil }
-        return lines.first { $0.hasPrefix("voluntary_ctxt_switches") }.map(String.init)
+        let line = lines.first { $0.hasPrefix("voluntary_ctxt_switches") }
+        return line?.split(whereSeparator: \.isWhitespace).last.flatMap { Int($0) }
     }
 }

@@ -95,7 +95,8 @@ public struct BufferAccess {
     /// Whether the buffer doesn't continue the one before (`GST_BUFFER_FLAG_DISCONT`).
     public var isDiscontinuous: Bool { raw.pointee.mini_object.flags & GST_BUFFER_FLAG_DISCONT.rawValue != 0 }
 
-    func clearFlags() {
+    /// Clears the flags for discontinuities, gaps and resynchronization.
+    func clearContinuityFlags() {
         raw.pointee.mini_object.flags &=
             ~(GST_BUFFER_FLAG_DISCONT.rawValue | GST_BUFFER_FLAG_GAP.rawValue
             | GST_BUFFER_FLAG_RESYNC.rawValue)

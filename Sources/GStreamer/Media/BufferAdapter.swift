@@ -23,7 +23,7 @@ package final class BufferAdapter {
     package func take(_ count: Int) -> Buffer? {
         gst_adapter_take_buffer(adapter, gsize(count)).map { raw in
             let piece = Buffer(taking: raw).writable()
-            piece.access.clearFlags()
+            piece.access.clearContinuityFlags()
             return piece
         }
     }

@@ -3,7 +3,7 @@
 ///
 /// Inside quotes, and in the middle of an unquoted value such as a file name, the characters are taken as intended.
 enum TypographyCheck {
-    private struct Character {
+    private struct Substitute {
         let name: String
         let remedy: String
         let kind: Kind
@@ -11,22 +11,22 @@ enum TypographyCheck {
 
     private enum Kind { case space, quote, dash }
 
-    private static let characters: [Unicode.Scalar: Character] = {
-        var characters: [Unicode.Scalar: Character] = [:]
+    private static let characters: [Unicode.Scalar: Substitute] = {
+        var characters: [Unicode.Scalar: Substitute] = [:]
         for scalar in "\u{A0}\u{2007}\u{202F}".unicodeScalars {
-            characters[scalar] = Character(name: "a no-break space", remedy: "write an ordinary space", kind: .space)
+            characters[scalar] = Substitute(name: "a no-break space", remedy: "write an ordinary space", kind: .space)
         }
         for scalar in "\u{200B}\u{2060}\u{FEFF}".unicodeScalars {
-            characters[scalar] = Character(name: "an invisible character", remedy: "delete it", kind: .space)
+            characters[scalar] = Substitute(name: "an invisible character", remedy: "delete it", kind: .space)
         }
         for scalar in "“”„«»".unicodeScalars {
-            characters[scalar] = Character(name: "a typographic quote", remedy: "write \"", kind: .quote)
+            characters[scalar] = Substitute(name: "a typographic quote", remedy: "write \"", kind: .quote)
         }
         for scalar in "‘’‚".unicodeScalars {
-            characters[scalar] = Character(name: "a typographic quote", remedy: "write '", kind: .quote)
+            characters[scalar] = Substitute(name: "a typographic quote", remedy: "write '", kind: .quote)
         }
         for scalar in "–—−".unicodeScalars {
-            characters[scalar] = Character(name: "a typographic dash", remedy: "write -", kind: .dash)
+            characters[scalar] = Substitute(name: "a typographic dash", remedy: "write -", kind: .dash)
         }
         return characters
     }()
@@ -66,6 +66,8 @@ enum TypographyCheck {
         return problems
     }
 
+    /// Returns whether the character is a mistake here. A space is misplaced outside values, at the end of a word, after
+    /// a comma, or before `=` or `!`; a quote at the start of a word or value; a dash outside values, or as a minus sign.
     private static func isMisplaced(
         _ kind: Kind, after word: String.UnicodeScalarView.SubSequence,
         before rest: String.UnicodeScalarView.SubSequence

@@ -25,11 +25,11 @@ struct VariableExpansion {
                     hint: "a description is text: if this is one, remove the character; if not, name another file"))
         }
         for piece in scanner.pieces {
-            refuseMissingValue(before: piece)
+            reportMissingValue(before: piece)
             write(piece)
             noteMissingValue(piece, scanner.filters)
         }
-        refuseMissingValue(before: nil)
+        reportMissingValue(before: nil)
     }
 
     private mutating func write(_ piece: SourceScanner.Piece) {
@@ -58,7 +58,7 @@ struct VariableExpansion {
                 name: reference.name, value: value, context: quotes == nil ? context : .quoted)
             guard !value.utf8.contains(0) else { return refuseNul(reference) }
             if quotes != nil, let open = openQuote, bytes.count == open.start + 1 { openQuote?.beginsInVariable = true }
-            append(Self.quoted(value, quotes), from: reference.range, expansion: expansion)
+            append(Self.escaped(value, within: quotes), from: reference.range, expansion: expansion)
         } else if let parts = reference.defaultParts {
             for part in parts { write(part, quotes) }
         } else {
@@ -82,11 +82,11 @@ struct VariableExpansion {
     private mutating func write(_ part: VariableReference.DefaultPart, _ quotes: SourceScanner.Quotes?) {
         switch part {
         case .variable(let reference): expand(reference, quotes)
-        case .literal(let text, let range): append(Self.quoted(text, quotes), from: range)
+        case .literal(let text, let range): append(Self.escaped(text, within: quotes), from: range)
         case .text(let range):
             let text = source.text(range)
-            let quoted = Self.quoted(text, quotes)
-            if quoted.count == range.count { copy(range) } else { append(quoted, from: range) }
+            let escaped = Self.escaped(text, within: quotes)
+            if escaped.count == range.count { copy(range) } else { append(escaped, from: range) }
         }
     }
 
@@ -101,7 +101,7 @@ struct VariableExpansion {
 
     /// Reports the remembered variable if no value follows it. GStreamer's lexer skips the spaces after an equals sign,
     /// so the next word, perhaps a link, would become the value.
-    private mutating func refuseMissingValue(before next: SourceScanner.Piece?) {
+    private mutating func reportMissingValue(before next: SourceScanner.Piece?) {
         guard let (reference, isInFilter) = missingValue else { return }
         guard endsInEqualsSign(inFilter: isInFilter) else { return missingValue = nil }
         switch next {
@@ -152,7 +152,7 @@ struct VariableExpansion {
     }
 
     /// Returns the value, escaped so that it remains one value within these quotes.
-    private static func quoted(_ value: String, _ quotes: SourceScanner.Quotes?) -> [UInt8] {
+    private static func escaped(_ value: String, within quotes: SourceScanner.Quotes?) -> [UInt8] {
         switch quotes {
         case nil: return Array(value.utf8)
         // gst_parse_unescape removes the backslashes of one level; it keeps backslashes between quote characters, so

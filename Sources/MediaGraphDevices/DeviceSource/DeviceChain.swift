@@ -24,7 +24,7 @@ final class DeviceChain: Sendable {
     private let tail = Mutex<Element?>(nil)
     /// The device's PipeWire node, looked up when the device was opened.
     private let pipeWireNode = Mutex(PipeWireProvider.Node.unknown)
-    private let given = Mutex<(label: String, format: String, formats: Caps?, wish: Caps?)>(("", "", nil, nil))
+    private let chosen = Mutex<(label: String, format: String, formats: Caps?, downstream: Caps?)>(("", "", nil, nil))
 
     /// Creates the elements of a description, in NULL and in no bin. The element of an X screen connects as soon as it
     /// is linked. Throws `invalidParameter` if the description isn't one source.
@@ -99,7 +99,7 @@ final class DeviceChain: Sendable {
 
     /// Returns the caps of the open device. `pipewiresrc` answers "any", and waits half a minute for caps that its node
     /// doesn't support; so the caps of the node are returned.
-    func askFormats() -> Caps {
+    func queryFormats() -> Caps {
         nameDevice()
         // If the description has more elements than the device's, their caps decide.
         let isAlone = device.staticPad("src")?.peer?.parent == nil
@@ -123,9 +123,9 @@ final class DeviceChain: Sendable {
     // MARK: Identity
 
     /// The device's display name, such as `HD Webcam (/dev/video0)`.
-    var label: String { capture?.label ?? given.withLock { $0.label } }
+    var label: String { capture?.label ?? chosen.withLock { $0.label } }
     /// The chosen format; empty until one is chosen.
-    var format: String { given.withLock { $0.format } }
+    var format: String { chosen.withLock { $0.format } }
     /// The device's file; `nil` if it has none or it isn't known.
     var path: String? { DeviceFailure.path(of: device) }
 
@@ -150,7 +150,7 @@ final class DeviceChain: Sendable {
             .compactMap { try? self.device.propertyText($0) }.first { !$0.isEmpty }
         let name = (try? device.propertyText("device-name")).flatMap { $0.isEmpty ? nil : $0 }
         let place = path ?? device.factoryName ?? device.name
-        given.withLock { $0.label = name.map { "\($0) (\(place))" } ?? place }
+        chosen.withLock { $0.label = name.map { "\($0) (\(place))" } ?? place }
     }
 
     // MARK: In the bin
@@ -168,7 +168,7 @@ final class DeviceChain: Sendable {
         of formats: Caps, for downstream: Caps?, isFixed: Bool, in bin: BinElement
     ) throws(MediaGraphError) -> Pad {
         let plan = try ConversionPlan(label, from: formats, to: downstream, isFixed: isFixed)
-        given.withLock { ($0.format, $0.formats, $0.wish) = (plan.format, formats, downstream) }
+        chosen.withLock { ($0.format, $0.formats, $0.downstream) = (plan.format, formats, downstream) }
         var end = element.staticPad("src")!
         if !plan.text.isEmpty {
             let tail: Element
@@ -213,14 +213,14 @@ final class DeviceChain: Sendable {
 
     /// The error if the chosen format can't be converted to what downstream accepts.
     var cannotConvert: MediaGraphError {
-        let (formats, wish) = given.withLock { ($0.formats, $0.wish) }
-        guard wish?.isEmpty != true else {
+        let (formats, downstream) = chosen.withLock { ($0.formats, $0.downstream) }
+        guard downstream?.isEmpty != true else {
             return .unsupported(
                 .init(label, actual: "the elements downstream have no format in common"))
         }
         func text(_ caps: Caps?) -> String { caps.map { "\($0)" } ?? "anything" }
         return .unsupported(
-            .init(label, actual: "can't be converted to \(text(wish)); the device offers \(text(formats))"))
+            .init(label, actual: "can't be converted to \(text(downstream)); the device offers \(text(formats))"))
     }
 
     private var cannotOpen: MediaGraphError {

@@ -255,7 +255,7 @@ extension DeviceSourceElement {
             try openChain(isHeld: true)
             guard let chain = deviceState.withLock({ $0.chain }) else { return }
             let caps = deviceState.withLock { $0.caps }
-            let formats = try ask(chain) { chain.askFormats() }
+            let formats = try ask(chain) { chain.queryFormats() }
             let output = try chain.choose(of: formats, for: caps ?? pad?.peerCaps(), isFixed: caps != nil, in: self)
             deviceState.withLock { $0.output = output }
             try ask(chain) { () throws(MediaGraphError) in try chain.start() }

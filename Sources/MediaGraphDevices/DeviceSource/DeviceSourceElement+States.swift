@@ -81,7 +81,7 @@ extension DeviceSourceElement {
             // A previous run has closed the device.
             if deviceState.withLock({ $0.chain == nil && $0.loss == nil }) { try openChain(isHeld: false) }
             if let chain = deviceState.withLock({ $0.chain }) {
-                let formats = try ask(chain) { chain.askFormats() }
+                let formats = try ask(chain) { chain.queryFormats() }
                 show(try chain.choose(of: formats, for: pad?.peerCaps(), isFixed: false, in: self))
                 tellFormat(chain)
                 try ask(chain) { () throws(MediaGraphError) in try chain.start() }

@@ -5,16 +5,19 @@ import Testing
 @testable import MediaGraphCLI
 
 @Suite struct DiagnosticWidthTests {
-    private static func long(_ before: Int, _ after: Int) -> String {
+    /// Returns a description with a misspelled sink between this many other elements.
+    private static func description(before: Int, after: Int) -> String {
         "fakesrc ! " + String(repeating: "identity ! ", count: before) + "fakesnk"
             + String(repeating: " ! identity", count: after)
     }
 
     @Test(
         "GR-2 in a window of any width, the caret is below the word and no line is wrapped",
-        arguments: [20, 60, 80, 100, 120], [(0, 20), (3, 20), (6, 0), (20, 20), (20, 0)])
-    func window(_ columns: Int, _ length: (Int, Int)) throws {
-        let diagnostic = try #require(Description(Self.long(length.0, length.1)).resolved().diagnose().first)
+        arguments: [20, 60, 80, 100, 120],
+        [(before: 0, after: 20), (3, 20), (6, 0), (20, 20), (20, 0)])
+    func window(_ columns: Int, _ others: (before: Int, after: Int)) throws {
+        let text = Self.description(before: others.before, after: others.after)
+        let diagnostic = try #require(Description(text).resolved().diagnose().first)
         let lines = diagnostic.rendered(color: false, columns: columns).split(separator: "\n")
         let indent = lines[2].prefix { $0 != "^" }.count
         #expect(lines[1].dropFirst(indent).hasPrefix("fakesnk"), "\(lines)")
@@ -24,7 +27,7 @@ import Testing
 
     @Test("GR-2 without a window, a line isn't shortened")
     func whole() throws {
-        let text = Self.long(40, 40)
+        let text = Self.description(before: 40, after: 40)
         let run = try Program.run("check", text)
         #expect(run.errors.contains("\n   1 | \(text)\n"))
     }
