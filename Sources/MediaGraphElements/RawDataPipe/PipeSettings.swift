@@ -1,6 +1,5 @@
 import GStreamer
 import MediaGraphCore
-import MediaGraphDescription
 
 /// What a pipe does when its handler or a delegate is slower than the stream.
 public enum BackPressure: Int32, PropertyEnum {
@@ -114,9 +113,9 @@ struct PipeSettings: HandlerSettings {
     var rendersEngine = false
     var onError = DeliveryFailurePolicy.stop
 
-    /// Throws if frames in `format` can't be turned or mirrored as set, or if a property for raw frames is set with
-    /// another buffer type.
-    func check(_ format: VideoFormat) throws(MediaGraphError) {
+    /// Checks the settings once the stream's or the handler's format is known. Throws if frames in `format` can't be
+    /// turned or mirrored as set, or if a property for raw frames is set with another buffer type.
+    func checkResolved(format: VideoFormat) throws(MediaGraphError) {
         if appliesRotation || appliesMirror {
             _ = try FrameTurner(format, rotates: appliesRotation, mirrors: appliesMirror)
         }
@@ -127,44 +126,5 @@ struct PipeSettings: HandlerSettings {
         ]
         guard let property = wrong.first(where: { $0.1 })?.0 else { return }
         throw .invalidParameter(.init(property, actual: "can't be set with buffer-type=\(bufferType.nick)"))
-    }
-}
-
-/// Checks that a pipe's handler supports the `format=` of the pipe.
-struct HandlerFormatCheck: DescriptionCheck {
-    func problems(in element: DescribedElement) -> [Diagnostic] {
-        guard element.factory == HandlerRegistry.Kind.consumer.node,
-            let format = element.property("format"),
-            let wanted = format.value.flatMap(PipeFormat.init(nick:))?.format,
-            let name = element.property("handler")?.value,
-            let entry = HandlerRegistry.shared.handlers(.consumer).first(where: { $0.name == name }),
-            !entry.formats.isEmpty, !entry.formats.contains(wanted)
-        else { return [] }
-        let supported = entry.formats.map(\.gstreamerName).joined(separator: ", ")
-        return [
-            format.diagnostic(
-                "handler \(name) doesn't support \(wanted.gstreamerName)", hint: "it supports \(supported)")
-        ]
-    }
-}
-
-/// Checks that `resolution=` is a resolution, because GStreamer accepts any text for this string property.
-struct ResolutionCheck: DescriptionCheck {
-    func problems(in element: DescribedElement) -> [Diagnostic] {
-        guard element.factory == NodeName.rawDataPipe,
-            let property = element.property("resolution"), let text = property.value, Resolution(text: text) == nil
-        else { return [] }
-        return [
-            property.diagnostic(
-                "\"\(text)\" isn't a valid value for resolution of \(element.factory)",
-                hint: Self.suggestion(for: text).map { "did you mean \"\($0)\"?" } ?? Resolution.expected)
-        ]
-    }
-
-    /// Returns the resolution that `360`, `1080P` or `640x360` probably means.
-    private static func suggestion(for text: String) -> String? {
-        guard let match = text.wholeMatch(of: /(?:\d+[xX*])?(\d+)[pP]?/) else { return nil }
-        let name = "\(match.1)p"
-        return Resolution(text: name) == nil ? nil : name
     }
 }

@@ -242,7 +242,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
             do throws(MediaGraphError) {
                 if let consumer { try checkMemoryMode(consumer.memoryMode) }
                 let format = try format(for: consumer)
-                try settings.current.check(format)
+                try settings.current.checkResolved(format: format)
                 delivery.start(settings.current, handler: consumer, format: format)
                 // No preroll, so that a graph reaches PLAYING while a pipe waits for a user who isn't in the room.
                 //
