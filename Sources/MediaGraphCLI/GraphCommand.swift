@@ -75,8 +75,8 @@ struct GraphCommand: ParsableCommand {
         try libraries.load()
         let description = try input().loadOrExit()
         if case .file(let path) = try input(), let file = FileName(path), FileName(output)?.overlaps(file) == true {
-            DiagnosticReport().error("\"\(output)\" is the description itself: draw to another file")
-            throw ExitStatus.wrongInput.exitCode
+            try DiagnosticReport().fail(
+                "\"\(output)\" is the description itself: draw to another file", with: .wrongInput)
         }
         let text = try picture(description)
         if output == "-" {
@@ -98,11 +98,9 @@ struct GraphCommand: ParsableCommand {
             // written to.
             try picture.write(to: file, options: type == nil || type == .typeRegular ? .atomic : [])
         } catch let problem as Graphviz.Problem {
-            DiagnosticReport().error("\(problem)")
-            throw ExitStatus.failure.exitCode
+            try DiagnosticReport().fail("\(problem)", with: .failure)
         } catch {
-            DiagnosticReport().error("\"\(output)\" can't be written: \(Self.reason(error, output))")
-            throw ExitStatus.failure.exitCode
+            try DiagnosticReport().fail("\"\(output)\" can't be written: \(Self.reason(error, output))", with: .failure)
         }
     }
 
@@ -139,11 +137,9 @@ struct GraphCommand: ParsableCommand {
                 outline: resolved.outline, title: description.title, ownFactories: Set(Nodes.factoryNames)
             ).text
         } catch let error as MediaGraphError {
-            report.error("\(error)")
-            throw ExitStatus.failure.exitCode
+            try report.fail("\(error)", with: .failure)
         } catch let error as GraphError {
-            report.error("\(error)")
-            throw ExitStatus.wrongInput.exitCode
+            try report.fail("\(error)", with: .wrongInput)
         }
     }
 }

@@ -55,13 +55,13 @@ struct InspectCommand: ParsableCommand {
         switch ElementFactoryInfo.lookUp(name) {
         case .found(let info): show(ElementRecord(info), handlers, text)
         case .notLoadable where handlers.isEmpty:
-            fail("the plugin of \"\(name)\" can't be loaded; set GST_DEBUG=GST_PLUGIN_LOADING:4 to see why")
-            throw ExitStatus.failure.exitCode
+            try report.fail(
+                "the plugin of \"\(name)\" can't be loaded; set GST_DEBUG=GST_PLUGIN_LOADING:4 to see why",
+                with: .failure)
         case .unknown where handlers.isEmpty:
             let known = Nodes.factoryNames + allHandlers.map(\.name) + ElementFactoryInfo.allNames
             let nearest = NearestName.find(name, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
-            fail("there is no node, handler or element \"\(name)\"\(nearest)")
-            throw ExitStatus.wrongInput.exitCode
+            try report.fail("there is no node, handler or element \"\(name)\"\(nearest)", with: .wrongInput)
         case .unknown, .notLoadable: show(nil, handlers, text)
         }
     }
@@ -90,6 +90,4 @@ struct InspectCommand: ParsableCommand {
     private func write(_ text: String) { StandardStreams.write(text + "\n", to: .standardOutput) }
 
     private var report: DiagnosticReport { DiagnosticReport(printsJSON: json) }
-
-    private func fail(_ text: String) { report.error(text) }
 }

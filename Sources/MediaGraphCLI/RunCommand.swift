@@ -166,8 +166,7 @@ struct RunCommand: AsyncParsableCommand {
             let start = from.flatMap { $0.seconds > 0 ? $0.clockTime : nil }
             if start != nil || to != nil { try graph.setMediaRange(from: start, to: to?.clockTime) }
         } catch {
-            report.error("\(error)")
-            throw ExitStatus.wrongInput.exitCode
+            try report.fail("\(error)", with: .wrongInput)
         }
         // Uses what GStreamer knows about the elements, so it must come after the graph has been created.
         let writers = StandardOutputWriters(description)
@@ -183,8 +182,7 @@ struct RunCommand: AsyncParsableCommand {
 
     private static func openControl(_ path: String?, _ report: DiagnosticReport) throws -> ControlChannel? {
         do { return try path.map { path throws(ControlError) in try ControlChannel(path) } } catch {
-            report.error("--control \(error)")
-            throw ExitStatus.wrongInput.exitCode
+            try report.fail("--control \(error)", with: .wrongInput)
         }
     }
 
@@ -247,14 +245,10 @@ struct RunCommand: AsyncParsableCommand {
             }
             return try await runBlocking { try TimeLimit.wait { try Graph(checked: description) } }
         } catch let error as MediaGraphError {
-            report.error("\(error)")
-            throw ExitStatus.failure.exitCode
+            try report.fail("\(error)", with: .failure)
         } catch let error as GraphError {
-            if case .description(let error) = error {
-                report.print(error.diagnostics)
-            } else {
-                report.error("\(error)")
-            }
+            guard case .description(let error) = error else { try report.fail("\(error)", with: .wrongInput) }
+            report.print(error.diagnostics)
             throw ExitStatus.wrongInput.exitCode
         }
     }

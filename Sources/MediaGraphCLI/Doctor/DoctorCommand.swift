@@ -69,8 +69,7 @@ struct DoctorCommand: ParsableCommand {
             }
             return try Checkup.of(description, input.label, variables)
         } catch {
-            DiagnosticReport(printsJSON: json).error("\(error)")
-            throw ExitStatus.wrongInput.exitCode
+            try DiagnosticReport(printsJSON: json).fail("\(error)", with: .wrongInput)
         }
     }
 

@@ -21,8 +21,7 @@ struct HandlerLibraryOptions: ParsableArguments {
             try HandlerRegistry.shared.loadFromEnvironment()
             for library in libraries { try HandlerRegistry.shared.load(Self.path(library)) }
         } catch {
-            report.error("\(error)")
-            throw ExitStatus.wrongInput.exitCode
+            try report.fail("\(error)", with: .wrongInput)
         }
     }
 

@@ -46,6 +46,12 @@ struct DiagnosticReport {
         Self.printError(style.paint("error:", .error), text, indent: 7)
     }
 
+    /// Reports an error and throws the exit code of `status`.
+    func fail(_ text: String, with status: ExitStatus) throws -> Never {
+        error(text)
+        throw status.exitCode
+    }
+
     func warning(_ text: String) {
         if printsJSON {
             JSONLine.print(ProblemEvent(event: .warning, message: text), to: jsonStream)
@@ -92,8 +98,7 @@ extension DescriptionInput {
     /// Loads the description. Reports an error and throws an exit code if it can't be read.
     func loadOrExit(_ report: DiagnosticReport = DiagnosticReport()) throws -> Description {
         do { return try load() } catch {
-            report.error("\(error)")
-            throw ExitStatus.wrongInput.exitCode
+            try report.fail("\(error)", with: .wrongInput)
         }
     }
 }
