@@ -30,7 +30,7 @@ public enum Nodes {
 
     /// Registers the nodes as features of a plugin file. Called from the plugin's `plugin_init`.
     public static func register(in plugin: Plugin?) throws(RegistrationError) {
-        RoomTransportKind.register(.processes)
+        RoomTransportKind.register(.roomLink)
         KnownNodes.register(all)
         for node in all { try ElementClass.register(node, in: plugin) }
     }

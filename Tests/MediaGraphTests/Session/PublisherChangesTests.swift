@@ -21,7 +21,7 @@ import Testing
                     caps=video/x-raw,format=I420,width=16,height=16,framerate=30/1 ! call.camera
                 """)
         let source = try #require(bob.element(named: "s").flatMap(AppSource.init(wrapping:)))
-        let meeting = Room.named(room, over: .processes)
+        let meeting = Room.named(room, over: .roomLink)
         let stream = meeting.stream(StreamKey(user: "bob", kind: .camera))
         let reader = StreamReader(bound: 2)
         reader.play()
@@ -50,7 +50,7 @@ import Testing
     @Test("SE-1 a status that arrives with a refused format is reported once the format is accepted")
     func statusAfterRefusal() async throws {
         let room = #function
-        let meeting = Room.named(room, over: .processes)
+        let meeting = Room.named(room, over: .roomLink)
         let stream = meeting.stream(StreamKey(user: "bob", kind: .camera))
         let graph = try Graph(
             "mediasession name=call room=\"\(room)\" user=alice  call.video_bob ! rawdatapipe name=pipe")

@@ -18,7 +18,7 @@ import Testing
         let graph: Graph
         let source = RecordingSource()
         let room: String
-        var stream: RoomStream { Room.named(room, over: .processes).stream(StreamKey(user: "bob", kind: .camera)) }
+        var stream: RoomStream { Room.named(room, over: .roomLink).stream(StreamKey(user: "bob", kind: .camera)) }
 
         /// - Parameter beside: a branch outside of the session that gets the same frames.
         init(_ room: String, beside: String = "fakesink async=false") throws {

@@ -65,7 +65,7 @@ import Testing
         let link = try RoomLink.started(room, other)
         try link.claimed("alice")
         #expect(waitUntil { other.users.all == ["bob"] })
-        let sent = Room.named(room, over: .processes).stream(other.bobs.key)
+        let sent = Room.named(room, over: .roomLink).stream(other.bobs.key)
         for _ in 0..<3 {
             let reader = StreamReader(bound: 2)
             other.bobs.add(reader)

@@ -27,7 +27,7 @@ import Testing
         try link.claimed("alice")
         #expect(waitUntil { other.users.all == ["bob"] })
         let key = other.bobs.key
-        let sent = Room.named(room, over: .processes).stream(key)
+        let sent = Room.named(room, over: .roomLink).stream(key)
         let readers = (0..<2).map { _ in StreamReader(bound: 2) }
         /// Whether the reader gets a frame of this height.
         func isRead(_ lines: Int, by reader: StreamReader) -> Bool {
@@ -91,7 +91,7 @@ import Testing
         others[0].isStuck.store(true, ordering: .releasing)
         for state in [State.paused, .playing] { graph.pipeline.setState(state) }
         _ = marks(readers[1]) { !$0.isEmpty }
-        let statistics = Room.named(room, over: .processes).stream(others[0].bobs.key).remoteStatistics
+        let statistics = Room.named(room, over: .roomLink).stream(others[0].bobs.key).remoteStatistics
         let all = marks(readers[1]) { _ in statistics.dropped.load(ordering: .relaxed) >= 5 }
         #expect(!all.contains(true))
         others[0].isStuck.store(false, ordering: .releasing)
@@ -146,7 +146,7 @@ import Testing
         #expect(kept.allSatisfy { $0.1.count == 64 * 48 })
         others[0].bobs.remove(readers[0])
         links[0].setDemand(others[0].bobs.demand, for: key)
-        let sent = Room.named(room, over: .processes).stream(key)
+        let sent = Room.named(room, over: .roomLink).stream(key)
         var count = 0
         #expect(
             Self.sends(source) {

@@ -16,7 +16,7 @@ import Testing
 
     @Test("SE-1 users are notified of each other's joining and leaving, in any order")
     func comingAndGoing() throws {
-        let room = Room.named("coming and going", over: .processes)
+        let room = Room.named("coming and going", over: .roomLink)
         let (alice, bob, carol) = (LoggingMember("alice"), LoggingMember("bob"), LoggingMember("carol"))
         try room.join(alice)
         try room.join(bob)
@@ -31,7 +31,7 @@ import Testing
 
     @Test("SE-1 users are notified of each other's streams, even if they join later")
     func streams() throws {
-        let room = Room.named("streams", over: .processes)
+        let room = Room.named("streams", over: .roomLink)
         let (alice, bob, carol) = (LoggingMember("alice"), LoggingMember("bob"), LoggingMember("carol"))
         try room.join(alice)
         try room.join(bob)
@@ -45,7 +45,7 @@ import Testing
 
     @Test("SE-1 a second user with the same name is refused, and doesn't affect the first")
     func sameName() throws {
-        let room = Room.named("same name", over: .processes)
+        let room = Room.named("same name", over: .roomLink)
         let (first, second) = (LoggingMember("alice"), LoggingMember("alice"))
         try room.join(first)
         #expect(
@@ -59,9 +59,9 @@ import Testing
 
     @Test("SE-3 a room is the same object for all its users, and released with the last one")
     func lifetime() throws {
-        var room: Room? = Room.named("lifetime", over: .processes)
-        #expect(Room.named("lifetime", over: .processes) === room)
-        #expect(Room.named("another", over: .processes) !== room)
+        var room: Room? = Room.named("lifetime", over: .roomLink)
+        #expect(Room.named("lifetime", over: .roomLink) === room)
+        #expect(Room.named("another", over: .roomLink) !== room)
         weak let watched = room
         room = nil
         #expect(watched == nil)
@@ -70,7 +70,7 @@ import Testing
     @Test("SE-3 users of a process who join at once share one link, which is closed with the last of them")
     func together() throws {
         for round in 0..<20 {
-            let room = Room.named("\(#function) \(round)", over: .processes)
+            let room = Room.named("\(#function) \(round)", over: .roomLink)
             let directory = RoomDirectory(room: room.name)
             let members = (0..<8).map { LoggingMember("user \($0)") }
             let threads = members.map { member in
@@ -87,7 +87,7 @@ import Testing
 
     @Test("SE-1 a name is free for other processes as soon as its user has left")
     func rejoin() throws {
-        let room = Room.named(#function, over: .processes)
+        let room = Room.named(#function, over: .roomLink)
         let (alice, bob) = (LoggingMember("alice"), LoggingMember("bob"))
         try room.join(bob)
         let threads = (0..<4).map { _ in
@@ -107,7 +107,7 @@ import Testing
 
     @Test("SE-1 a room keeps no stream that nobody reads or sends")
     func unused() {
-        let room = Room.named(#function, over: .processes)
+        let room = Room.named(#function, over: .roomLink)
         let key = StreamKey(user: "bob", kind: .camera)
         var stream: RoomStream? = room.stream(key)
         #expect(room.stream(key) === stream)

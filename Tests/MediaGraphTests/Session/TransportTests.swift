@@ -159,7 +159,7 @@ import Testing
         let kind = try #require(RoomTransportKind.named("echo-rooms"))
         let room = Room.named(#function, over: kind)
         #expect(Room.named(#function, over: kind) === room)
-        #expect(Room.named(#function, over: .processes) !== room)
+        #expect(Room.named(#function, over: .roomLink) !== room)
         let text = "mediasession name=a user=bob room=r mediasession name=b user=bob room=r transport="
         #expect(try problems(in: text + "echo-rooms") == [])
         #expect(try problems(in: text + "room").count == 1)

@@ -2,8 +2,8 @@ import MediaGraphCore
 import MediaGraphSession
 
 extension RoomTransportKind {
-    /// The transport between the processes of one user on one machine: `transport=room`, the default.
-    package static let processes = RoomTransportKind(
+    /// ``RoomLink``, the transport between the processes of one user on one machine: `transport=room`, the default.
+    package static let roomLink = RoomTransportKind(
         name: defaultName,
         summary:
             "reaches other programs of your account on this machine; needs no installation",
