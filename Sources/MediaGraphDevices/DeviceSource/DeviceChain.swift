@@ -72,7 +72,7 @@ final class DeviceChain: Sendable {
 
     /// Selects this camera, whatever its current device file. `others` are the cameras that were present when it was
     /// lost. Call it in NULL. Throws `noDevice` if the camera isn't plugged in.
-    func take(_ camera: CameraIdentity, besides others: Set<CameraIdentity>) throws(MediaGraphError) {
+    func select(camera: CameraIdentity, besides others: Set<CameraIdentity>) throws(MediaGraphError) {
         guard isCamera else { return }
         guard let path = camera.path(besides: others) else {
             // The file with the old name may belong to another camera.

@@ -120,8 +120,8 @@ extension DeviceSourceElement {
 
     /// Tells the producer to end the stream. If the device doesn't answer, it counts as lost, and its stand-in or the
     /// error ends the stream.
-    func tell(end giver: DeviceState.Giver) {
-        switch giver {
+    func tell(end producer: DeviceState.Producer) {
+        switch producer {
         case .standIn(let element): element.sendEndOfStream()
         case .device(let chain):
             waitForDownstream()

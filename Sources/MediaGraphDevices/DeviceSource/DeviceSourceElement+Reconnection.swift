@@ -58,7 +58,7 @@ extension DeviceSourceElement {
             let factories = Description(text).resolved().factories
             if factories.contains(ScreenCapture.factory) { Self.watchScreen(of: deviceState) }
             let chain = try DeviceChain(text, of: factories, isOutlived: settings.reconnect != .never, flow)
-            if let camera { try chain.take(camera, besides: others) }
+            if let camera { try chain.select(camera: camera, besides: others) }
             return chain
         }
         if chain.isFromSoundServer {
@@ -130,10 +130,10 @@ extension DeviceSourceElement {
             switch nextJob(stallTimeout) {
             case .stop: return
             case .look: continue
-            case .leave(let loss): leave(loss)
+            case .handleLoss(let loss): handleLoss(loss)
             case .checkStall: checkStall(stallTimeout)
             case .attempt: attempt()
-            case .giveUp(let loss): giveUp(loss)
+            case .endAttempt(let loss): endAttempt(loss)
             case .comeBack: comeBack()
             case .checkEnding: checkEnding()
             case .end: break
@@ -166,7 +166,7 @@ extension DeviceSourceElement {
     }
 
     /// Handles the loss of the device: replaces it by its stand-in, or ends the graph.
-    private func leave(_ loss: MediaGraphError) {
+    private func handleLoss(_ loss: MediaGraphError) {
         // The stream ends after the error, as with GStreamer's own sources, so that files are finished.
         let isServerLost = deviceState.withLock { $0.serverLoss } != nil
         if policy == .never || isServerLost { failOnce(loss) }
@@ -261,11 +261,11 @@ extension DeviceSourceElement {
             try ask(chain) { () throws(MediaGraphError) in try chain.start() }
             let trialTimeout = max(.nanoseconds(settings.current.stallTimeout), DeviceSettings.minimumTimeout)
             deviceState.withLock { $0.trialEnd = timerClock.time(after: trialTimeout) }
-        } catch { giveUp(error) }
+        } catch { endAttempt(error) }
     }
 
     /// Ends an attempt that has failed.
-    private func giveUp(_ loss: MediaGraphError?) {
+    private func endAttempt(_ loss: MediaGraphError?) {
         Self.log.log(.debug, element, "still away: \(loss.map { "\($0)" } ?? "can be opened, but sends no data")")
         let isNews = deviceState.withLock { deviceState in
             deviceState.loss = loss ?? .deviceGone(.init(deviceState.label, actual: "sends no data"))
@@ -300,7 +300,7 @@ extension DeviceSourceElement {
         let actual =
             chain.flow.hasBegun
             ? "didn't end its stream; it may be hanging" : "didn't end its stream, and has sent no data"
-        leave(.deviceGone(.init(chain.label, actual: actual)))
+        handleLoss(.deviceGone(.init(chain.label, actual: actual)))
     }
 
     /// Handles a device that has been silent for its time limit: it counts as lost, unless it waits for downstream.
@@ -317,7 +317,7 @@ extension DeviceSourceElement {
             } else {
                 "sent no data for \(DeviceSettings.text(.nanoseconds(stallTimeout))) (stall-timeout)"
             }
-        leave(.deviceGone(.init(chain.label, actual: problem)))
+        handleLoss(.deviceGone(.init(chain.label, actual: problem)))
     }
 }
 

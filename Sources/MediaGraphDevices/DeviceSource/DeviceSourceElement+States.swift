@@ -162,7 +162,7 @@ extension DeviceSourceElement {
             let (state, chain, standIn) = deviceState.withLock { ($0.node, $0.isLeft ? nil : $0.chain, $0.standIn) }
             if let chain, chain.element.state != state { go(chain, to: state) }
             if let standIn { standIn.element.setState(state) }
-            let (isThere, ending) = deviceState.withLock { deviceState -> (Bool, DeviceState.Giver?) in
+            let (isThere, ending) = deviceState.withLock { deviceState -> (Bool, DeviceState.Producer?) in
                 guard deviceState.node == state else { return (false, nil) }
                 // Ending the stream may wait for downstream, so only the keeper's thread does it, never one that
                 // changes the node's state.

@@ -88,20 +88,20 @@ struct DeviceState: Sendable {
     }
 
     /// The element that produces the stream.
-    enum Giver: Sendable {
+    enum Producer: Sendable {
         case standIn(Element)
         case device(DeviceChain)
     }
 
     /// Returns the producer to be told to end the stream, and marks it as told. `nil` if the stream should continue, if
     /// the producer was told already, or while there is none.
-    mutating func takeEnding() -> Giver? {
-        guard let giver = endingGiver else { return nil }
+    mutating func takeEnding() -> Producer? {
+        guard let producer = endingProducer else { return nil }
         ending = .told
-        return giver
+        return producer
     }
 
-    private var endingGiver: Giver? {
+    private var endingProducer: Producer? {
         guard ending == .asked else { return nil }
         if let standIn { return .standIn(standIn.element) }
         guard let chain, !isTrying, loss == nil else { return nil }
@@ -153,11 +153,11 @@ struct DeviceState: Sendable {
     /// The keeper's next task.
     enum Job: Sendable {
         /// Replace the lost device by its stand-in.
-        case leave(MediaGraphError)
+        case handleLoss(MediaGraphError)
         /// Try to open the device.
         case attempt
         /// End an attempt that has failed; `nil` if the device sent no data.
-        case giveUp(MediaGraphError?)
+        case endAttempt(MediaGraphError?)
         /// Replace the stand-in by the device.
         case comeBack
         /// Check whether a silent device counts as lost.
@@ -177,7 +177,7 @@ struct DeviceState: Sendable {
     func next(at now: UInt64, stallTimeout: UInt64) -> (job: Job?, deadline: UInt64?) {
         if isStopping { return (.stop, nil) }
         guard !isMoving, !isOver else { return (nil, nil) }
-        if endingGiver != nil { return (.end, nil) }
+        if endingProducer != nil { return (.end, nil) }
         guard node == .playing else { return (nil, nil) }
         guard let chain else {
             guard !isLostForGood, unanswered < Self.unansweredLimit, ending == .none else { return (nil, nil) }
@@ -185,11 +185,11 @@ struct DeviceState: Sendable {
         }
         if isTrying {
             guard ending == .none else { return (nil, nil) }
-            if let loss { return (.giveUp(loss), nil) }
+            if let loss { return (.endAttempt(loss), nil) }
             if hasArrived { return (.comeBack, nil) }
-            return now >= trialEnd ? (.giveUp(nil), nil) : (nil, trialEnd)
+            return now >= trialEnd ? (.endAttempt(nil), nil) : (nil, trialEnd)
         }
-        if let loss { return (.leave(loss), nil) }
+        if let loss { return (.handleLoss(loss), nil) }
         // A device that was told to end its stream has less time than the stall timeout.
         if ending == .told { return now >= endingDeadline ? (.checkEnding, nil) : (nil, endingDeadline) }
         guard stallTimeout > 0 else { return (nil, nil) }
