@@ -78,14 +78,14 @@ extension Graph {
 
     /// Describes the formats of both sides of a link that currently have none in common; `nil` if they have one.
     func formatConflict(from source: Pad, to sink: Pad) -> String? {
-        guard let giver = source.parent, let taker = sink.parent else { return nil }
+        guard let upstream = source.parent, let downstream = sink.parent else { return nil }
         // Links inside one element of the description, such as decodebin, only reflect a conflict elsewhere.
-        guard owner(of: giver) != owner(of: taker) else { return nil }
+        guard owner(of: upstream) != owner(of: downstream) else { return nil }
         // Refused caps stay on the pad that sent them.
         let (given, taken) = (source.currentCaps ?? source.queryCaps(), sink.queryCaps())
         // Empty caps only mean that the conflict is further upstream or downstream.
         guard !given.isEmpty, !taken.isEmpty else { return nil }
-        return FormatConflict(from: given, to: taken, filter: nil, labels: (label(giver), label(taker)))?.text
+        return FormatConflict(from: given, to: taken, filter: nil, labels: (label(upstream), label(downstream)))?.text
     }
 
     /// An element's name as the description's author knows it: the name of the element that contains it, such as a
