@@ -19,7 +19,10 @@
 // - A function with an MGError parameter returns 0 and fills in the error when it fails. Exceptions: `process`, `frame`
 //   and `end` return MG_FAILED instead of 0.
 
-#define MEDIAGRAPH_ABI_VERSION 6u
+// Raise this version with each change of this interface, and with each other change that keeps one copy from using the
+// nodes of another. Both are checked: the version in a structure when it is read, and the nodes' version, which their
+// GTypes carry, when a second copy registers the same nodes.
+#define MEDIAGRAPH_ABI_VERSION 7u
 
 typedef struct {
     int32_t code;  // MediaGraphError.Code; 0: none
@@ -278,7 +281,7 @@ typedef struct {
     char name[64];
 } MGVideoSource;
 
-// A node's vtable, attached to its element as qdata "mediagraph-door". Functions that the node doesn't support are
+// A node's vtable, attached to its element as qdata "mediagraph-vtable". Functions that the node doesn't support are
 // NULL. The `set_…` functions and `subscribe` take ownership of the structure, and will call its `destroy`, unless they
 // return 0. A `set_…` function called with NULL removes the handler.
 typedef struct {

@@ -4,7 +4,7 @@ import GStreamer
 
 /// The vtable on a node's element: C functions through which Swift calls a node of this or another copy of the code.
 package enum NodeVTable {
-    private static let quark = g_quark_from_string("mediagraph-door")
+    private static let quark = g_quark_from_string("mediagraph-vtable")
 
     // MARK: The node's side
 

@@ -3,6 +3,9 @@ import GStreamer
 import Synchronization
 
 /// The handlers that descriptions can name: built-in ones, ones that this program registers, and those of libraries.
+///
+/// `register` affects this copy of MediaGraph's code only. The plugin file and each handler library have a copy of their
+/// own: for them, put handlers into a library (``HandlerLibrary``).
 public final class HandlerRegistry: Sendable {
     /// The kinds of handlers. The raw values are those of the C interface (`MG_HANDLER_SOURCE` …).
     public enum Kind: Int32, Sendable, CaseIterable {
@@ -62,7 +65,7 @@ public final class HandlerRegistry: Sendable {
 
     package init() {}
 
-    // MARK: Registering
+    // MARK: Registering, for this copy of the code only
 
     /// Registers a source for `videosource handler=NAME`. Throws `alreadyInUse` if the name is taken.
     public func register<S: VideoSource & NamedHandler>(_ type: S.Type) throws(MediaGraphError) { try add(Entry(type)) }

@@ -1,3 +1,4 @@
+import CMediaGraphABI
 import GStreamer
 import MediaGraphCore
 import MediaGraphDescription
@@ -5,9 +6,9 @@ import MediaGraphDescription
 /// Constants that all nodes share.
 package enum NodeDefinition {
     package static let author = "The MediaGraph authors"
-    /// The version of the nodes' C interface. Must be increased by a change that keeps other copies of this code from
-    /// using the nodes of this copy.
-    package static let abiVersion = 4
+    /// The version that the nodes' GTypes carry. A second copy of this code in the process uses the nodes of the first
+    /// copy, and refuses nodes of another version.
+    package static let abiVersion = Int(MEDIAGRAPH_ABI_VERSION)
 
     static let handlerBlurb = "Name of the handler; `mediagraph inspect` lists the available handlers"
     static let optionsBlurb = "Options of the handler: key=value pairs separated by commas, in GstStructure's syntax"
