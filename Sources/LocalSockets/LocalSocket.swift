@@ -89,9 +89,9 @@ package final class LocalSocket: @unchecked Sendable {
         return user == geteuid() ? nil : user
     }
 
-    /// Whether the process that created the socket at this path has ended. The check doesn't disturb a running process:
-    /// it connects with another socket type, which a socket in use refuses with another error (EPROTOTYPE), whether or
-    /// not it listens and has room for connections.
+    /// Returns whether the process that created the socket at this path has ended. The check doesn't disturb a running
+    /// process: it connects with another socket type, which a socket in use refuses with another error (EPROTOTYPE),
+    /// whether or not it listens and has room for connections.
     ///
     /// - Parameter isStream: Whether the socket is a stream socket, as those of X and sound servers are, rather than a
     ///   `LocalSocket`.

@@ -242,7 +242,7 @@ public final class Harness {
         return gst_pad_peer_query(raw.pointee.srcpad, query) != 0
     }
 
-    /// Whether the element accepts `GstVideoMeta`, according to its answer to an ALLOCATION query for `caps`.
+    /// Returns whether the element accepts `GstVideoMeta`, according to its answer to an ALLOCATION query for `caps`.
     public func acceptsVideoMeta(_ caps: String) -> Bool {
         let caps = Caps(caps)!
         let query = gst_query_new_allocation(caps.raw, 1)

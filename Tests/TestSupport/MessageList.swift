@@ -32,7 +32,7 @@ public struct MessageList: Sendable {
     private static let folder = root.appending(path: "Messages")
     private static let isUpdating = ProcessInfo.processInfo.environment["UPDATE_MESSAGES"] == "1"
 
-    /// All lists.
+    /// Returns all lists.
     public static func all() throws -> [MessageList] {
         try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".txt") }.sorted()
             .map { try MessageList($0) }

@@ -30,7 +30,7 @@ public struct SourceMessages {
 
     private init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Whether a line shows a text, whatever its interpolations are.
+    /// Returns whether a line shows a text, whatever its interpolations are.
     public static func shows(_ line: String, _ text: String) -> Bool {
         var rest = line[...]
         for part in text.split(separator: "…") {

@@ -62,7 +62,7 @@ package final class AppSource: Element, @unchecked Sendable {
         base.setCaps(caps)
     }
 
-    /// Whether downstream accepts these caps.
+    /// Returns whether downstream accepts these caps.
     package func downstreamAccepts(_ caps: Caps) -> Bool { base.downstreamAccepts(caps) }
 
     /// Sends the source's segment downstream.

@@ -56,7 +56,7 @@ extension Caps {
         return all.count == 1 ? all[0] : "{ \(all.joined(separator: ", ")) }"
     }
 
-    /// The caps features of one structure as text; `nil` for plain system memory.
+    /// Returns the caps features of one structure as text; `nil` for plain system memory.
     private func features(_ index: UInt32) -> String? {
         guard let features = gst_caps_get_features(raw, index) else { return nil }
         let text = takeString(gst_caps_features_to_string(features))

@@ -18,13 +18,14 @@ package enum DescriptionProbe {
         return error.map { GLibError(taking: $0) }
     }
 
-    /// Whether GStreamer regards `uri` as a URI rather than a path.
+    /// Returns whether GStreamer regards `uri` as a URI rather than a path.
     package static func isURI(_ uri: String) -> Bool { gst_uri_is_valid(uri) != 0 }
 
     /// Returns the scheme of a URI; `nil` if it has none.
     package static func uriProtocol(_ uri: String) -> String? { takeString(gst_uri_get_protocol(uri)) }
 
-    /// Whether an installed element can read from URIs with this scheme, or write to them if `direction` is `.sink`.
+    /// Returns whether an installed element can read from URIs with this scheme, or write to them if `direction` is
+    /// `.sink`.
     package static func isSupported(protocol name: String, direction: Pad.Direction) -> Bool {
         GStreamerRuntime.initialize()
         return gst_uri_protocol_is_supported(direction == .sink ? GST_URI_SINK : GST_URI_SRC, name) != 0

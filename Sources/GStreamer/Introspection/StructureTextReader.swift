@@ -228,7 +228,7 @@ struct StructureTextReader {
         return bytes[start..<position]
     }
 
-    /// Whether `GST_ASCII_IS_STRING` is true for the character.
+    /// Returns whether `GST_ASCII_IS_STRING` is true for the character.
     private static func isWord(_ byte: UInt8) -> Bool {
         isLetter(byte) || isDigit(byte) || "_-+/:.".utf8.contains(byte)
     }
@@ -272,7 +272,7 @@ struct StructureTextReader {
         }
     }
 
-    /// Whether `g_ascii_isspace` is true for the character.
+    /// Returns whether `g_ascii_isspace` is true for the character.
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) && byte != 0x0B }
     private static func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte) }
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }

@@ -14,7 +14,7 @@ public struct Sample: ~Copyable {
     /// The buffer's caps; `nil` if the sample has none.
     public var caps: Caps? { gst_sample_get_caps(raw).map(Caps.init(retaining:)) }
 
-    /// Whether the sample's caps are the object with this `Caps.identity`. This is cheaper than a comparison of
+    /// Returns whether the sample's caps are the object with this `Caps.identity`. This is cheaper than a comparison of
     /// caps. All samples between two changes of the format have the same object.
     @inlinable
     public func hasCaps(at identity: UInt) -> Bool { UInt(bitPattern: gst_sample_get_caps(raw)) == identity }

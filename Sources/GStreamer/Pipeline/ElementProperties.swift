@@ -163,7 +163,7 @@ extension Element {
             { context, _ in Unmanaged<PropertyWatch>.fromOpaque(context!).release() }, GConnectFlags(rawValue: 0))
     }
 
-    /// Whether the element has a readable property with this name.
+    /// Returns whether the element has a readable property with this name.
     package func hasProperty(_ name: String) -> Bool { (try? propertyText(name)) != nil }
 }
 

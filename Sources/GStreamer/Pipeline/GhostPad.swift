@@ -9,7 +9,7 @@ public struct GhostPad: Sendable, Equatable {
 
     package init(_ raw: UnsafeMutablePointer<GstPad>) { address = UInt(bitPattern: raw) }
 
-    /// Whether both values stand for the same pad.
+    /// Returns whether both values stand for the same pad.
     package func isSame(as other: GhostPad) -> Bool { address == other.address }
 
     /// The pad, with a reference to it.

@@ -7,7 +7,7 @@ package final class InputExtent: Sendable {
     /// Set when EOS reaches the pad; the pad's own flag is set only after its element has handled the event.
     private let hasEnded = Atomic<Bool>(false)
 
-    /// Whether the element has read its input to the end, or tried to read past it. If the size of the input is
+    /// Returns whether the element has read its input to the end, or tried to read past it. If the size of the input is
     /// unknown, as for a pipe: whether EOS has reached the pad.
     package func hasReachedEnd(at pad: Pad) -> Bool {
         var size: gint64 = 0

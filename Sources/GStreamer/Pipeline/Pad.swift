@@ -101,8 +101,8 @@ public final class Pad: ObjectReference, @unchecked Sendable {
         return false
     }
 
-    /// Whether a link upstream of this sink pad is still missing, for example behind a demuxer that adds its pads when
-    /// data arrives.
+    /// Returns whether a link upstream of this sink pad is still missing, for example behind a demuxer that adds its
+    /// pads when data arrives.
     ///
     /// For an element with several sink pads, links must be missing behind all of them, because one of its pads may
     /// never be linked. The search ends at an element with several source pads, because there one branch waits for the
@@ -121,8 +121,8 @@ public final class Pad: ObjectReference, @unchecked Sendable {
             && sinks.allSatisfy { $0.isLinkedLater(behindQueue: behindQueue || isQueue, depth: depth + 1) }
     }
 
-    /// Whether data arrives at this sink pad in PAUSED already: all elements upstream are linked, and their sources
-    /// send by themselves, that is, aren't live and aren't fed by an application.
+    /// Returns whether data arrives at this sink pad in PAUSED already: all elements upstream are linked, and their
+    /// sources send by themselves, that is, aren't live and aren't fed by an application.
     ///
     /// The search ends where that of ``isLinkedLater()`` ends, but it also looks into bins.
     public func isFedInPaused() -> Bool { isFedInPaused(behindQueue: false, depth: 0) }

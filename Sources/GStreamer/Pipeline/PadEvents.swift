@@ -62,7 +62,7 @@ extension Pad {
         }
     }
 
-    /// Whether the linked pad's current segment equals the event's.
+    /// Returns whether the linked pad's current segment equals the event's.
     private static func peerHas(_ event: UnsafeMutablePointer<GstEvent>, _ pad: UnsafeMutablePointer<GstPad>?) -> Bool {
         guard let pad, let peer = gst_pad_get_peer(pad) else { return false }
         defer { gst_object_unref(peer) }

@@ -19,7 +19,7 @@ final class SegmentCut {
     /// Whether all frames inside of the segment had to be dropped for lack of a key frame.
     fileprivate var lacksKeyFrame: Bool { hasDropped && !hasBegun }
 
-    /// Whether a buffer is sent downstream.
+    /// Returns whether a buffer is sent downstream.
     fileprivate func keeps(_ buffer: GstBuffer, in segment: GstSegment) -> Bool {
         let time = buffer.pts
         guard time != .max, segment.format == GST_FORMAT_TIME else { return true }

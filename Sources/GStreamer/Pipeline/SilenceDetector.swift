@@ -20,7 +20,7 @@ package final class SilenceDetector: Sendable {
         finding.store(Self.isSilence(buffer, at: pad) ? .silence : .sound, ordering: .relaxed)
     }
 
-    /// Whether all samples of a buffer are silence. False if the buffer isn't raw audio or can't be mapped.
+    /// Returns whether all samples of a buffer are silence. False if the buffer isn't raw audio or can't be mapped.
     private static func isSilence(_ buffer: UnsafeMutablePointer<GstBuffer>, at pad: UnsafeMutablePointer<GstPad>)
         -> Bool
     {

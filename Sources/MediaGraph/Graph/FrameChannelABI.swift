@@ -60,7 +60,7 @@ extension MGAudioConsumer {
 private typealias VideoChannel = FrameChannel<OwnedVideoFrame>
 
 extension FrameChannel {
-    /// The channel behind a handler's context pointer.
+    /// Returns the channel behind a handler's context pointer.
     static func of(_ context: UnsafeMutableRawPointer?) -> FrameChannel {
         Unmanaged<FrameChannel>.fromOpaque(context!).takeUnretainedValue()
     }

@@ -59,8 +59,8 @@ extension Graph {
         return nil
     }
 
-    /// The pad upstream of `sink` where the data is still frames, before encoders and muxers. Counting their output
-    /// buffers instead would cut the file short.
+    /// Returns the pad upstream of `sink` where the data is still frames, before encoders and muxers. Counting their
+    /// output buffers instead would cut the file short.
     private static func frames(before sink: Pad) -> Pad {
         var (counting, pad) = (sink, sink)
         // Follows the only way upstream. Bounded, in case the links form a loop.

@@ -88,8 +88,8 @@ extension Graph {
         return FormatConflict(from: given, to: taken, filter: nil, labels: (label(upstream), label(downstream)))?.text
     }
 
-    /// An element's name as the description's author knows it: the name of the element that contains it, such as a
-    /// decoder, or, for a caps filter, its caps.
+    /// Returns an element's name as the description's author knows it: the name of the element that contains it, such
+    /// as a decoder, or, for a caps filter, its caps.
     private func label(_ element: Element) -> String {
         let owner = owner(of: element)
         guard owner.factoryName == "capsfilter", let caps = try? owner.property("caps", as: Caps.self) else {

@@ -68,8 +68,8 @@ public struct ElementFailure: Error, Sendable, CustomStringConvertible {
         self.cause = cause ?? device
     }
 
-    /// The files that the error is about, in parentheses, if its text doesn't name them: ` (reading notes.txt)`. Empty
-    /// otherwise.
+    /// Returns the files that the error is about, in parentheses, if its text doesn't name them:
+    /// ` (reading notes.txt)`. Returns an empty text otherwise.
     private static func places(of message: Message, _ error: GLibError, _ debug: String) -> String {
         // GST_RESOURCE_ERROR_NOT_FOUND
         if error.domain == "gst-resource-error-quark", error.code == 3, let element = message.source, !element.isSink,
@@ -113,7 +113,7 @@ public struct ElementFailure: Error, Sendable, CustomStringConvertible {
 }
 
 extension ElementFailure {
-    /// A failure of the pipeline for which no element posted an error.
+    /// Returns a failure of the pipeline for which no element posted an error.
     static func unexplained(_ pipeline: Pipeline, _ text: String) -> ElementFailure {
         ElementFailure(
             element: pipeline.name, factory: nil, error: GLibError(domain: "mediagraph", code: 0, message: text),

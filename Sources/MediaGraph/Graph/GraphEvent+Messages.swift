@@ -18,7 +18,7 @@ extension GraphEvent {
 }
 
 extension SessionMessage {
-    /// The event that the message stands for; `nil` for any other message.
+    /// Returns the event that the message stands for; `nil` for any other message.
     fileprivate static func event(_ structure: Structure, node: String) -> GraphEvent? {
         guard let user: String = structure["user"] else { return nil }
         switch structure.name {
@@ -38,7 +38,7 @@ extension SessionMessage {
 }
 
 extension DeviceMessage {
-    /// The event that the message stands for; `nil` for any other message.
+    /// Returns the event that the message stands for; `nil` for any other message.
     fileprivate static func event(_ structure: Structure, node: String) -> GraphEvent? {
         guard let device: String = structure["device"] else { return nil }
         func time(_ field: String) -> ClockTime { ClockTime(nanoseconds: structure[field] ?? 0) }

@@ -29,7 +29,7 @@ final class GraphMediaRange: Sendable {
 
     private let state = Mutex(State())
 
-    /// A time in seconds, rounded to milliseconds, such as `2.996`.
+    /// Returns a time in seconds, rounded to milliseconds, such as `2.996`.
     private static func text(_ seconds: Double) -> String { "\((seconds * 1000).rounded() / 1000)" }
 
     func set(from start: ClockTime?, to end: ClockTime?) {

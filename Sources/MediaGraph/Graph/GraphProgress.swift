@@ -86,18 +86,18 @@ extension Graph {
         bins(around: element).contains { $0.factoryName.map(Nodes.factoryNames.contains) ?? false }
     }
 
-    /// The element by which the description names a sink: `autovideosink` for the sink that it makes inside itself.
-    /// `nil` if the sink is part of a node.
+    /// Returns the element by which the description names a sink: `autovideosink` for the sink that it makes inside
+    /// itself. `nil` if the sink is part of a node.
     func owner(ofSink sink: Element) -> Element? {
         guard !isPartOfNode(sink) else { return nil }
         return owner(of: sink)
     }
 
-    /// The outermost bin around an element that a description writes as one element, such as `decodebin`; the element
-    /// itself if there is none.
+    /// Returns the outermost bin around an element that a description writes as one element, such as `decodebin`; the
+    /// element itself if there is none.
     func owner(of element: Element) -> Element { bins(around: element).last { $0.typeName != "GstBin" } ?? element }
 
-    /// The bins around an element, innermost first, without the pipeline.
+    /// Returns the bins around an element, innermost first, without the pipeline.
     private func bins(around element: Element) -> [Element] {
         Array(element.ancestors.prefix { $0 != pipeline })
     }

@@ -90,7 +90,7 @@ struct GraphState: Sendable {
 
     var isStarting: Bool { if case .starting = phase { true } else { false } }
 
-    /// Whether this run hasn't been stopped yet.
+    /// Returns whether this run hasn't been stopped yet.
     func isCurrent(_ run: Int) -> Bool { if case .idle = phase { false } else { generation == run } }
 
     /// Returns a number for a task that is about to wait for the end.
@@ -111,7 +111,7 @@ struct GraphState: Sendable {
     /// Forgets a waiter that has its answer.
     mutating func forget(_ waiter: Int) { cancelled.remove(waiter) }
 
-    /// Whether this run hasn't reached PLAYING or its end yet.
+    /// Returns whether this run hasn't reached PLAYING or its end yet.
     func isStarting(_ run: Int) -> Bool { isStarting && generation == run }
 
     /// Records that the graph is PLAYING. Returns the tasks that waited for the start; `nil` if the graph wasn't

@@ -41,8 +41,8 @@ final class PadCompletion: Sendable {
 }
 
 extension Element {
-    /// Whether at this moment the element's input has ended, or a queue inside or downstream of it is full and blocks
-    /// its thread.
+    /// Returns whether at this moment the element's input has ended, or a queue inside or downstream of it is full and
+    /// blocks its thread.
     fileprivate func givesNoMore(_ elements: [Element]) -> Bool {
         let inside = elements.filter { $0.ancestors.contains(self) }
         return ([self] + inside).contains { element in

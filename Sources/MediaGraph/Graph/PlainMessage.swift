@@ -37,6 +37,6 @@ enum PlainMessage {
         return "can't read \(uri): check the address, and that its server answers"
     }
 
-    /// Whether an error's detail adds nothing to the error.
+    /// Returns whether an error's detail adds nothing to the error.
     static func isUninformative(_ detail: Substring?) -> Bool { detail == noReason[...] }
 }

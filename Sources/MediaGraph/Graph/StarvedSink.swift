@@ -147,8 +147,8 @@ extension Graph {
         }
     }
 
-    /// An input of a muxer that has received nothing; `nil` if all inputs have. The muxer waits for all of its streams,
-    /// although its sink may already have received the header.
+    /// Returns an input of a muxer that has received nothing; `nil` if all inputs have. The muxer waits for all of its
+    /// streams, although its sink may already have received the header.
     private func muxerInput(_ element: Element) -> StarvedSink? {
         guard element.isMuxer, !isPartOfNode(element) else { return nil }
         for pad in element.pads where pad.direction == .sink && pad.isLinked && !pad.hasEnded && !pad.hasSegment {
@@ -159,7 +159,7 @@ extension Graph {
         return nil
     }
 
-    /// Whether the element ends a branch and has received nothing.
+    /// Returns whether the element ends a branch and has received nothing.
     private func isWaiting(_ element: Element, _ isPlaying: Bool) -> Bool {
         let pads = element.pads.filter { $0.direction == .sink }
         guard !pads.isEmpty, !pads.allSatisfy(\.hasEnded), delivered(to: element) == 0 else { return false }
@@ -168,7 +168,7 @@ extension Graph {
         return isPlaying ? (try? element.property("async", as: Bool.self)) != false : element.state < .paused
     }
 
-    /// The number of buffers that an element at the end of a branch has received; `nil` for any other element.
+    /// Returns the number of buffers that an element at the end of a branch has received; `nil` for any other element.
     func delivered(to element: Element) -> UInt64? {
         if element.factoryName == NodeName.rawDataPipe {
             return element.staticPad("src")?.isLinked == true ? nil : NodeCounts(element).map { $0.frames + $0.dropped }
@@ -217,7 +217,7 @@ private struct StarvationSearch {
         return isPlaying ? .nothingPassed(from: name) : nil
     }
 
-    /// The source's URI, its file, or its host and port; `nil` if it has none of these.
+    /// Returns the source's URI, its file, or its host and port; `nil` if it has none of these.
     private static func address(of source: Element) -> String? {
         func text(_ name: String) -> String? { try? source.property(name, as: String.self) }
         if let name = text("uri") ?? text("location") { return name }
@@ -287,7 +287,7 @@ private struct StarvationSearch {
         return nil
     }
 
-    /// The sink downstream of a queue that holds its first buffer until the graph is PLAYING.
+    /// Returns the sink downstream of a queue that holds its first buffer until the graph is PLAYING.
     private func blocker(behind queue: Element) -> String? {
         var open = queue.pads.filter { $0.direction == .source }
         var seen: Set<Element> = []
@@ -299,7 +299,7 @@ private struct StarvationSearch {
         return nil
     }
 
-    /// Whether the element ends a branch and a thread waits inside it with a buffer.
+    /// Returns whether the element ends a branch and a thread waits inside it with a buffer.
     private func isHeld(_ element: Element) -> Bool {
         // Links into a node that is a bin lead to an element inside it.
         let node = graph.owner(of: element)
@@ -309,8 +309,8 @@ private struct StarvationSearch {
         return element.isSink && (graph.streamWatch.count(of: element) ?? 0) > 0 && element.state < .playing
     }
 
-    /// The fill level of a queue that has reached one of its limits, such as `200 buffers, 1.0 s`; `nil` if it isn't
-    /// full.
+    /// Returns the fill level of a queue that has reached one of its limits, such as `200 buffers, 1.0 s`; `nil` if it
+    /// isn't full.
     private static func fullLevel(of queue: Element) -> String? {
         // A leaky queue never blocks.
         if let leaky = try? queue.propertyText("leaky"), leaky != "no" { return nil }

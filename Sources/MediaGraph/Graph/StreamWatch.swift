@@ -99,7 +99,8 @@ final class StreamWatch: Sendable {
     /// Records that a decoder has left out a late picture.
     func skips(in decoder: Element) { state.withLock { $0.decoders[decoder]?.skipped += 1 } }
 
-    /// The number of buffers that have arrived at all pads of a sink; `nil` if the element isn't a watched sink.
+    /// Returns the number of buffers that have arrived at all pads of a sink; `nil` if the element isn't a watched
+    /// sink.
     func count(of sink: Element) -> UInt64? {
         let pads = sink.pads
         return state.withLock { state in

@@ -245,7 +245,7 @@ enum DeviceFamily {
 }
 
 extension MediaDevice {
-    /// Whether an element of this factory can open the device by its name.
+    /// Returns whether an element of this factory can open the device by its name.
     func isNamed(by factory: String) -> Bool {
         factory == "devicesource" ? ![.speaker, .videoOutput].contains(kind) : text.hasPrefix("\(factory) ")
     }

@@ -23,7 +23,7 @@ struct CommandWords: Equatable {
         }
     }
 
-    /// Whether the name matches `[A-Z_][A-Z0-9_]*`.
+    /// Returns whether the name matches `[A-Z_][A-Z0-9_]*`.
     static func isVariableName(_ name: Substring) -> Bool {
         let bytes = name.utf8
         guard let first = bytes.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else { return false }

@@ -33,7 +33,7 @@ enum DescriptionInput: Equatable {
         return isOneWord && !word.contains("://") && word.contains { $0 == "/" || $0 == "." }
     }
 
-    /// Whether a file exists. Directories count, so that reading one fails with a fitting error.
+    /// Returns whether a file exists. Directories count, so that reading one fails with a fitting error.
     static func fileExists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
     /// The name of the input in reports: the file's path, or the name of the description.

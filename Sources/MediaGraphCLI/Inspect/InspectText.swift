@@ -148,6 +148,6 @@ struct InspectText {
         return lines.joined(separator: "\n")
     }
 
-    /// Whether each choice gets a line of its own. If there are many, only their names are listed.
+    /// Returns whether each choice gets a line of its own. If there are many, only their names are listed.
     private func listsChoices(_ choices: [ElementRecord.Choice]) -> Bool { choices.count <= 10 }
 }

@@ -3,7 +3,7 @@ import Glibc
 
 /// Properties of the terminal behind a stream.
 enum Terminal {
-    /// Whether the stream is a terminal that understands escape sequences.
+    /// Returns whether the stream is a terminal that understands escape sequences.
     static func isCapable(
         _ stream: FileHandle, _ environment: [String: String] = ProcessInfo.processInfo.environment
     ) -> Bool {
@@ -30,7 +30,8 @@ enum Terminal {
         isatty(stream.fileDescriptor) == 1 ? size(stream).columns : 100
     }
 
-    /// Whether the process runs in the foreground. A background job must not draw over what the user does meanwhile.
+    /// Returns whether the process runs in the foreground. A background job must not draw over what the user does
+    /// meanwhile.
     static func isForeground(_ stream: FileHandle) -> Bool {
         let group = tcgetpgrp(stream.fileDescriptor)
         return group == -1 || group == getpgrp()

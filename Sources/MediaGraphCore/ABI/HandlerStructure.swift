@@ -11,7 +11,7 @@ package protocol HandlerStructure {
     init()
     var context: UnsafeMutableRawPointer! { get }
     var destroy: (@convention(c) (UnsafeMutableRawPointer?) -> Void)! { get }
-    /// The vtable function that sets a handler of this kind; `nil` if the node takes none.
+    /// Returns the vtable function that sets a handler of this kind; `nil` if the node takes none.
     static func setter(in vtable: MGNodeVTable) -> Setter?
 }
 

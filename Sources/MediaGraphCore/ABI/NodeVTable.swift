@@ -57,7 +57,8 @@ package enum NodeVTable {
 
     // MARK: The caller's side
 
-    /// The vtable of an element. Throws if the element isn't a MediaGraph node, or is one with another ABI version.
+    /// Returns the vtable of an element. Throws if the element isn't a MediaGraph node, or is one with another ABI
+    /// version.
     private static func vtable(of element: Element) throws(MediaGraphError) -> MGNodeVTable {
         guard let raw = g_object_get_qdata(element.raw.assumingMemoryBound(to: GObject.self), quark) else {
             throw .wrongUsage(

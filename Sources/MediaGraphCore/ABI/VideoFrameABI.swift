@@ -97,7 +97,7 @@ extension MediaGraphError {
         .unsupported(
             .init("codec", expected: "one of \(VideoCodec.allCases.map(\.rawValue).joined(separator: ", "))"))
     }
-    /// The error of a receiver that doesn't implement the pipe's `buffer-type`.
+    /// Returns the error of a receiver that doesn't implement the pipe's `buffer-type`.
     static func doesNotTake(_ receiver: Any.Type, _ type: BufferType) -> MediaGraphError {
         if receiver is any NamedHandler.Type {
             // The handler was named in a description, whose author can only change the property.

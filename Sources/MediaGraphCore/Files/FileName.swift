@@ -69,7 +69,7 @@ package struct FileName {
         return (parts, identities)
     }
 
-    /// Whether a name stands for several files.
+    /// Returns whether a name stands for several files.
     package static func isPattern(_ path: String, _ style: Style) -> Bool { !Part.isFixed(Part.parts(of: path, style)) }
 
     /// Whether this is a pattern that no file matches. False for a pattern in a folder's name, which isn't checked.
@@ -79,12 +79,12 @@ package struct FileName {
             && !parts.dropFirst().contains { if case .text(let text) = $0 { text.contains("/") } else { false } }
     }
 
-    /// Whether both names can stand for the same file.
+    /// Returns whether both names can stand for the same file.
     package func overlaps(_ other: FileName) -> Bool {
         !identities.isDisjoint(with: other.identities) || covers(other) || other.covers(self)
     }
 
-    /// Whether this name or pattern matches a name that `other` stands for.
+    /// Returns whether this name or pattern matches a name that `other` stands for.
     private func covers(_ other: FileName) -> Bool {
         if Part.isFixed(parts), Part.isFixed(other.parts) { return parts == other.parts }
         guard let expression = Part.expression(parts) else { return false }

@@ -16,8 +16,8 @@ package enum FrameCaps {
 }
 
 extension Caps {
-    /// Whether these caps describe whole frames in a format that `accepted` allows. False for caps with one field per
-    /// buffer: handlers take whole frames.
+    /// Returns whether these caps describe whole frames in a format that `accepted` allows. False for caps with one
+    /// field per buffer: handlers take whole frames.
     package func areFrames(in accepted: Caps) -> Bool {
         guard isSubset(of: accepted), let info = VideoInfo(self) else { return false }
         return !info.isFieldPerBuffer

@@ -29,7 +29,7 @@ public struct VideoPlane: ~Escapable {
     /// Bytes of all pixels, without padding between rows.
     @inlinable public var byteCount: Int { rowLength * height }
 
-    /// The pixels of one row, without padding.
+    /// Returns the pixels of one row, without padding.
     @_lifetime(copy self)
     @inlinable
     public func row(_ index: Int) -> Span<UInt8> {
@@ -63,7 +63,7 @@ public struct MutableVideoPlane: ~Copyable, ~Escapable {
     /// Bytes of one row's pixels.
     @inlinable public var rowLength: Int { width * pixelStride }
 
-    /// The pixels of one row, without padding.
+    /// Returns the pixels of one row, without padding.
     @_lifetime(&self)
     @inlinable
     public mutating func row(_ index: Int) -> MutableSpan<UInt8> {

@@ -87,13 +87,13 @@ public final class HandlerOptions: Sendable {
         return rest
     }
 
-    /// The option's text; `nil` if the option isn't set.
+    /// Returns the option's text; `nil` if the option isn't set.
     public func text(_ key: String) -> String? {
         readKeys.withLock { _ = $0.insert(key) }
         return structure.text(key)
     }
 
-    /// The text of a required option. Throws `invalidParameter` if the option isn't set or is empty.
+    /// Returns the text of a required option. Throws `invalidParameter` if the option isn't set or is empty.
     public func string(_ key: String) throws(MediaGraphError) -> String {
         guard let value = text(key), !value.isEmpty else {
             throw .invalidParameter(.init(Self.subject(key, handler), actual: "is missing; add \(key)=…"))
@@ -101,11 +101,11 @@ public final class HandlerOptions: Sendable {
         return value
     }
 
-    /// The option's text, or `value` if the option isn't set.
+    /// Returns the option's text, or `value` if the option isn't set.
     public func string(_ key: String, default value: String) -> String { text(key) ?? value }
 
-    /// The option as a whole number, or `value` if the option isn't set. Throws `invalidParameter` if the text isn't a
-    /// number in `range`.
+    /// Returns the option as a whole number, or `value` if the option isn't set. Throws `invalidParameter` if the text
+    /// isn't a number in `range`.
     public func int(_ key: String, in range: ClosedRange<Int>, default value: Int) throws(MediaGraphError) -> Int {
         guard let text = text(key) else { return value }
         guard let number = Int(text), range.contains(number) else {
@@ -114,8 +114,8 @@ public final class HandlerOptions: Sendable {
         return number
     }
 
-    /// The option as a number, or `value` if the option isn't set. Throws `invalidParameter` if the text isn't a number
-    /// in `range`.
+    /// Returns the option as a number, or `value` if the option isn't set. Throws `invalidParameter` if the text isn't
+    /// a number in `range`.
     public func double(
         _ key: String, in range: ClosedRange<Double>, default value: Double
     ) throws(MediaGraphError) -> Double {
@@ -129,8 +129,8 @@ public final class HandlerOptions: Sendable {
     /// Writes whole numbers without decimals, such as 1 instead of 1.0.
     private static func text(_ number: Double) -> String { Int(exactly: number).map(String.init) ?? "\(number)" }
 
-    /// The option as a Boolean (`true`, `yes`, `1`, or `false`, `no`, `0`), or `value` if the option isn't set. Throws
-    /// `invalidParameter` for other text.
+    /// Returns the option as a Boolean (`true`, `yes`, `1`, or `false`, `no`, `0`), or `value` if the option isn't set.
+    /// Throws `invalidParameter` for other text.
     public func bool(_ key: String, default value: Bool) throws(MediaGraphError) -> Bool {
         guard let text = text(key)?.lowercased() else { return value }
         switch text {
@@ -140,7 +140,7 @@ public final class HandlerOptions: Sendable {
         }
     }
 
-    /// The option as a case of an enumeration, by its raw value, or `value` if the option isn't set. Throws
+    /// Returns the option as a case of an enumeration, by its raw value, or `value` if the option isn't set. Throws
     /// `invalidParameter` for other text.
     public func choice<T: CaseIterable & RawRepresentable>(
         _ key: String, default value: T
@@ -152,7 +152,7 @@ public final class HandlerOptions: Sendable {
         return choice
     }
 
-    /// The option as a positive fraction, such as 30000/1001 or 30, or `value` if the option isn't set. Throws
+    /// Returns the option as a positive fraction, such as 30000/1001 or 30, or `value` if the option isn't set. Throws
     /// `invalidParameter` for other text.
     public func fraction(_ key: String, default value: Fraction) throws(MediaGraphError) -> Fraction {
         guard let text = text(key) else { return value }
@@ -165,7 +165,7 @@ public final class HandlerOptions: Sendable {
         throw wrong(key, "a rate such as 30 or 30000/1001", text)
     }
 
-    /// The subject of errors about an option.
+    /// Returns the subject of errors about an option.
     package static func subject(_ key: String, _ handler: String) -> String { "option \(key) of \(handler)" }
 
     package func wrong(_ key: String, _ expected: String, _ actual: String) -> MediaGraphError {

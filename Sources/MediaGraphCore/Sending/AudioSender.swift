@@ -30,7 +30,7 @@ public final class AudioSender: MediaSender, @unchecked Sendable {
     /// The sample rates that `send` accepts, in Hz.
     public static let sampleRates = [8000, 11025, 16000, 22050, 24000, 32000, 44100, 48000, 96000, 192000]
 
-    /// The caps of sound that can be sent.
+    /// Returns the caps of sound that can be sent.
     package static func caps(stereo: Bool) -> String {
         """
         audio/x-raw, format=\(AudioFormat.s16.gstreamerName), layout=interleaved, \

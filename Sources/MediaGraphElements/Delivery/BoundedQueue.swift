@@ -66,7 +66,7 @@ package struct BoundedQueue<Frame, Signal> {
         return frame
     }
 
-    /// The frame at `position`, counted from the oldest.
+    /// Returns the frame at `position`, counted from the oldest.
     @inlinable
     package func frame(at position: Int) -> Frame? {
         var left = position

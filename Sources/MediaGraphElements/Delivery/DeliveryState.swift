@@ -221,7 +221,7 @@ struct DeliveryState<Frame: Sendable, Signal: DeliverySignal> {
 
     func isCaller(_ thread: UInt) -> Bool { caller == thread }
 
-    /// Whether no callback is in flight, except on `thread` itself.
+    /// Returns whether no callback is in flight, except on `thread` itself.
     func isQuiet(for thread: UInt) -> Bool { caller == 0 || caller == thread }
 }
 

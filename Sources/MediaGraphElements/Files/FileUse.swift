@@ -61,7 +61,7 @@ package struct FileUse {
         }
     }
 
-    /// Whether the two uses conflict when they name the same file.
+    /// Returns whether the two uses conflict when they name the same file.
     package func excludes(_ other: FileUse) -> Bool {
         switch (access, other.access) {
         case (.reads, .reads): false

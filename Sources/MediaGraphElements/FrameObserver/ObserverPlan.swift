@@ -63,7 +63,7 @@ final class ObserverPlan {
             .followed(by: VideoOrientation(isFlipped: preference.appliesMirror))
     }
 
-    /// Whether the observer sees the stream's own buffer, without conversion.
+    /// Returns whether the observer sees the stream's own buffer, without conversion.
     func isDirect(_ direction: VideoOrientation) -> Bool { toObserver == nil && direction == .upright }
 
     /// Returns a copy of the frame in the form that the observer prefers. `copied` describes the copy.

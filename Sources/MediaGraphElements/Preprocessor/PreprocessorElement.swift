@@ -8,7 +8,8 @@ import Synchronization
 /// `preprocessor`: calls a handler once per frame, which edits the frame in place.
 ///
 /// It is an in-place filter, not appsink → application → appsrc: that detour deadlocks in preroll, adds a thread and a
-/// queue, and loses allocation and latency queries. Without a handler, the element is in pass-through and touches no byte.
+/// queue, and loses allocation and latency queries. Without a handler, the element is in pass-through and touches no
+/// byte.
 final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked Sendable {
     // `@unchecked Sendable`: settings and slot are behind locks. The properties under “Used on the streaming thread” are
     // accessed there, under GStreamer's stream lock, and in `start` and `stop`, while no data flows.
@@ -279,7 +280,8 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
 }
 
 extension PreprocessorElement: NodeTraits {
-    /// The caps of the handler's formats, or of all formats that nodes carry if the handler supports any format.
+    /// Returns the caps of the handler's formats, or of all formats that nodes carry if the handler supports any
+    /// format.
     static func caps(of element: ParsedElement, _ direction: Pad.Direction) -> Caps? {
         handler(of: element).map { FrameCaps.of(formats: $0.formats) }
     }

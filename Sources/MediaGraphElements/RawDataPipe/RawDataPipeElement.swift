@@ -351,7 +351,7 @@ extension RawDataPipeElement: NodeTraits {
 
     static var prerolls: Bool { false }
 
-    /// The sink pad's caps for the element's `buffer-type`.
+    /// Returns the sink pad's caps for the element's `buffer-type`.
     static func caps(of element: ParsedElement, _ direction: Pad.Direction) -> Caps? {
         guard direction == .sink else { return nil }
         return switch BufferType(nick: element.value(of: "buffer-type") ?? BufferType.raw.nick) {

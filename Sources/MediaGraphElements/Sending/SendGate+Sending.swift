@@ -100,7 +100,7 @@ extension SendGate {
         }
     }
 
-    /// The error for a payload that found no room, at once or within the timeout.
+    /// Returns the error for a payload that found no room, at once or within the timeout.
     private func fullError(_ timeoutNanoseconds: UInt64?) -> MediaGraphError {
         if let endedError { return endedError }
         guard monitor.withLock(wakes: false, { $0.queue.blocksSenders }) else {

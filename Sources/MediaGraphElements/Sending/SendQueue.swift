@@ -11,7 +11,7 @@ protocol Queueable: TimedMedia {
     /// The duration in nanoseconds if `isBoundByTime`, otherwise 1.
     var weight: Int { get }
     var format: Format { get }
-    /// Whether this is the piece's format. This is cheaper than `format`, which retains.
+    /// Returns whether this is the piece's format. This is cheaper than `format`, which retains.
     func has(_ format: Format?) -> Bool
 }
 
@@ -211,7 +211,7 @@ struct SendQueue<Frame: Queueable> {
         return .accepted
     }
 
-    /// Whether a full queue takes no frame, so that the sender must wait or fails.
+    /// Returns whether a full queue takes no frame, so that the sender must wait or fails.
     private func refuses(_ suspends: Bool) -> Bool {
         switch queue.policy {
         // During the state change no thread may wait, and with `block` no frame may be lost: the queue exceeds its
@@ -222,8 +222,8 @@ struct SendQueue<Frame: Queueable> {
         }
     }
 
-    /// Whether a queue that has reached its bound is full. Frames that wait only because of the graph's latency don't
-    /// count.
+    /// Returns whether a queue that has reached its bound is full. Frames that wait only because of the graph's latency
+    /// don't count.
     @inline(never)
     private func isFull(for timestamp: ClockTime?) -> Bool {
         guard latencyNanoseconds > 0 else { return true }

@@ -45,7 +45,7 @@ protocol SentFormatDescription: AnyObject, Sendable {
     associatedtype Payload: SentPayload
     /// Throws an error that says what was expected if the payload is invalid or `rules` forbid it.
     init(_ outgoing: Payload.Outgoing, _ rules: Payload.Rules) throws(MediaGraphError)
-    /// Whether `outgoing` has this format and complete data.
+    /// Returns whether `outgoing` has this format and complete data.
     func accepts(_ outgoing: UnsafePointer<Payload.Outgoing>) -> Bool
     /// Makes a payload that takes over the data of `outgoing`, copying the data only if necessary.
     consuming func payload(_ outgoing: UnsafePointer<Payload.Outgoing>, _ marks: Payload.Marks) throws(MediaGraphError)

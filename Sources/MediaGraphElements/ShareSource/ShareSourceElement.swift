@@ -118,7 +118,7 @@ final class ShareSourceElement: BinElement, ConfigurableElement, NodeTraits, @un
         if source != nil, isRunning { warnIfUnlinked() }
     }
 
-    /// The counters of the source inside the stream.
+    /// Returns the counters of the source inside the stream.
     private func counted(by stream: ShareStream) -> Structure {
         (try? stream.source.property("stats", as: Structure.self)) ?? NodeStatistics.nothing
     }
@@ -192,9 +192,9 @@ final class ShareSourceElement: BinElement, ConfigurableElement, NodeTraits, @un
         return result == .failure ? result : outcome(state)
     }
 
-    /// The result of a state change. The bin's own result can't be used, because it depends on the children, which
-    /// hadn't changed their states yet. If a change to PLAYING returned NO_PREROLL, sinks that still wait for their first
-    /// buffer would stay in PAUSED.
+    /// Returns the result of a state change. The bin's own result can't be used, because it depends on the children,
+    /// which hadn't changed their states yet. If a change to PLAYING returned NO_PREROLL, sinks that still wait for
+    /// their first buffer would stay in PAUSED.
     private func outcome(_ state: State) -> StateChangeResult { state == .paused ? .noPreroll : .success }
 
     private func warnIfUnlinked() {

@@ -86,7 +86,7 @@ final class ShareStates: Sendable {
         return succeeded
     }
 
-    /// The next state for the streams; `nil` if they have reached the goal.
+    /// Returns the next state for the streams; `nil` if they have reached the goal.
     private func next() -> State? {
         position.withLock { position in
             guard position.goal != position.reached else {

@@ -118,7 +118,7 @@ struct HandlerCheck: DescriptionCheck {
         return found
     }
 
-    /// The error that the handler itself reports for its options; `nil` if it accepts them.
+    /// Returns the error that the handler itself reports for its options; `nil` if it accepts them.
     private func refusal(of options: String, _ entry: HandlerRegistry.Entry) -> MediaGraphError? {
         do throws(MediaGraphError) {
             try HandlerRegistry.shared.validate(entry.kind, entry.name, options: options)

@@ -72,7 +72,7 @@ final class HandlerSlot<Handle: AnyObject & Sendable>: Sendable {
     /// Makes the next `takeChange` return true.
     func markChanged() { hasChanged.store(true, ordering: .releasing) }
 
-    /// Whether the handler has changed since the last call. Only for the streaming thread.
+    /// Returns whether the handler has changed since the last call. Only for the streaming thread.
     @inline(__always)
     func takeChange() -> Bool {
         hasChanged.load(ordering: .relaxed) && hasChanged.exchange(false, ordering: .acquiring)

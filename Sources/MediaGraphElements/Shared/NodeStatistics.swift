@@ -68,14 +68,14 @@ package final class NodeStatistics: Sendable {
     /// The default value of the `stats` property: a structure without fields.
     package static let nothing = Structure(name)
 
-    /// The `stats` property of a node that counts by itself.
+    /// Returns the `stats` property of a node that counts by itself.
     static func property<E: ElementImplementation>(of type: E.Type, _ get: @escaping @Sendable (E) -> NodeStatistics)
         -> PropertyDeclaration
     {
         property("stats", of: type) { get($0).structure }
     }
 
-    /// A `stats` property of a node that reports another node's counters.
+    /// Returns a `stats` property of a node that reports another node's counters.
     static func property<E: ElementImplementation>(
         _ name: String, of type: E.Type, _ get: @escaping @Sendable (E) -> Structure
     ) -> PropertyDeclaration {

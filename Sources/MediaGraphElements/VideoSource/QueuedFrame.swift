@@ -37,7 +37,7 @@ struct QueuedFrame: SentPayload {
         retained = .passRetained(format)
     }
 
-    /// Whether this is the frame's format. Valid until `take`.
+    /// Returns whether this is the frame's format. Valid until `take`.
     @inline(__always)
     func has(_ format: SentFormat?) -> Bool {
         guard let format else { return false }

@@ -24,7 +24,7 @@ final class SentFormat: SentFormatDescription {
     var framesPerSecond: Fraction { rate }
     var byteCount: Int { Int(packedLength) }
 
-    /// Whether the frame has this format and complete data.
+    /// Returns whether the frame has this format and complete data.
     @inline(__always)
     func accepts(_ frame: UnsafePointer<MGOutgoingFrame>) -> Bool {
         hasFormat(of: frame)

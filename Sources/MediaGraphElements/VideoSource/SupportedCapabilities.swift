@@ -31,7 +31,8 @@ struct SupportedCapabilities: Sendable, Equatable {
         }
     }
 
-    /// The common sizes from 90p to 2160p and the common rates, plus each fixed size or rate in downstream's caps.
+    /// Returns the common sizes from 90p to 2160p and the common rates, plus each fixed size or rate in downstream's
+    /// caps.
     private static func usual(for downstream: Caps?) -> [VideoCapability] {
         var sizes = usualSizes
         var rates = usualRates

@@ -229,8 +229,8 @@ final class VideoSourceElement: PushSource, ConfigurableElement, SourceElement, 
 }
 
 extension VideoSourceElement.Settings {
-    /// The default `block-timeout` in nanoseconds; `nil` for no limit. A sender at `pace=fast` has nothing else to do
-    /// than to wait.
+    /// Returns the default `block-timeout` in nanoseconds; `nil` for no limit. A sender at `pace=fast` has nothing else
+    /// to do than to wait.
     private static func defaultBlockTimeout(_ pace: Pace) -> UInt64? { pace == .live ? 100_000_000 : nil }
 
     var gate: VideoGate.Settings {

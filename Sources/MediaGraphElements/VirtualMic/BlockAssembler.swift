@@ -58,7 +58,7 @@ final class BlockAssembler {
     /// The running time of the next sample that arrives.
     var due: ClockTime { timeline.time(ofFrame: framesAhead) }
 
-    /// Whether `setFormat` must be called before blocks of this format.
+    /// Returns whether `setFormat` must be called before blocks of this format.
     func needsFormat(_ input: AudioInfo) -> Bool { self.input != input }
 
     /// Sets the format of the next blocks, and the format of the buffers made from them. Call `finish` and take all

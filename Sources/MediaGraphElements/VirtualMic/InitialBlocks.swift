@@ -33,7 +33,8 @@ struct InitialBlocks {
         ClockTime(nanoseconds: time.nanoseconds + jitterNanoseconds)
     }
 
-    /// Whether the blocks last as long as the jitter; further blocks would arrive after the first block's deadline.
+    /// Returns whether the blocks last as long as the jitter; further blocks would arrive after the first block's
+    /// deadline.
     func isComplete(jitterNanoseconds: UInt64) -> Bool { UInt64(duration) >= jitterNanoseconds }
 
     mutating func add(_ block: QueuedBlock) {
@@ -55,12 +56,12 @@ struct InitialBlocks {
 
 /// The streaming thread's handling of the first blocks.
 extension VirtualMicElement {
-    /// Whether to hold a block back until the arrivals of further blocks are known.
+    /// Returns whether to hold a block back until the arrivals of further blocks are known.
     func isHeldBack(_ block: QueuedBlock) -> Bool {
         !beginning.isEmpty || isLive && !block.isGiven && jitterNanoseconds > 0 && element.currentRunningTime != nil
     }
 
-    /// Whether blocks are still held back after this step.
+    /// Returns whether blocks are still held back after this step.
     func keepsHolding(_ step: AudioGate.Queue.Step?) -> Bool {
         switch step {
         case .frame(let block): !block.isGiven

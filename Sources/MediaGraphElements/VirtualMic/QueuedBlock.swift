@@ -120,8 +120,8 @@ final class SentAudioFormat: SentFormatDescription {
         audio.buffer.map { Int64(BufferAccess($0).size) } ?? audio.length
     }
 
-    /// Whether the timestamp is `GST_CLOCK_TIME_NONE`, or small enough (less than 146 years) for sums and differences
-    /// not to overflow.
+    /// Returns whether the timestamp is `GST_CLOCK_TIME_NONE`, or small enough (less than 146 years) for sums and
+    /// differences not to overflow.
     private static func isTime(_ timestamp: UInt64) -> Bool { timestamp == .max || timestamp < .max / 4 }
 
     func accepts(_ audio: UnsafePointer<MGOutgoingAudio>) -> Bool {

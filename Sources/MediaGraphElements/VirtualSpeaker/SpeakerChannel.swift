@@ -48,7 +48,8 @@ extension SpeakerUser {
         self.init(name: String(parts[1]), room: String(parts[0]))
     }
 
-    /// The kind of a stream, from the stream's ID; `nil` if the ID isn't `room/user/kind` or its kind is unknown.
+    /// Returns the kind of a stream, from the stream's ID; `nil` if the ID isn't `room/user/kind` or its kind is
+    /// unknown.
     static func kind(streamID: String) -> UserStream? {
         parts(ofStreamID: streamID).flatMap { UserStream(rawValue: String($0[2])) }
     }

@@ -70,7 +70,7 @@ import Testing
             .filter { line in !isLeftOut(line) }.joined(separator: "\n")
     }
 
-    /// Whether a line is printed only on a busy machine, or repeats a command's help after each wrong option.
+    /// Returns whether a line is printed only on a busy machine, or repeats a command's help after each wrong option.
     private static func isLeftOut(_ line: Substring) -> Bool {
         ["Usage: ", "Help: ", "  See '"].contains(where: line.hasPrefix)
             || line.hasPrefix("warning: still creating the elements") || line.contains("is still starting after")

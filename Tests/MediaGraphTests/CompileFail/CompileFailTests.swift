@@ -37,7 +37,8 @@ import Testing
         return (child.status, child.errors)
     }
 
-    /// The name that SwiftPM gives the compiler for a package without a repository: its folder's, as a C identifier.
+    /// Returns the name that SwiftPM gives the compiler for a package without a repository: its folder's, as a C
+    /// identifier.
     private static func packageName(inFolder folder: String) -> String {
         let name = folder.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }
         return String(name.first?.isNumber == true ? ["_"] + name.dropFirst() : name)

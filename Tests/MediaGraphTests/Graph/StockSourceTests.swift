@@ -13,7 +13,7 @@ import Testing
 
     private static func bytes(_ seed: Int) -> [UInt8] { patternedFrame(width: 16, height: 4, seed: seed) }
 
-    /// A source that sends `count` frames from `startSend` on, on its own thread, and then ends.
+    /// Returns a source that sends `count` frames from `startSend` on, on its own thread, and then ends.
     private static func pump(_ count: Int) -> RecordingSource {
         RecordingSource(onStart: { sender in
             NativeThread("pump") {

@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    /// A WAV file of silence, with any sizes in its header and any bytes after its data.
+    /// Returns a WAV file of silence, with any sizes in its header and any bytes after its data.
     private static func wav(
         samples: Int, bits: Int, dataSize: UInt32? = nil, riffSize: UInt32? = nil, tail: [UInt8] = []
     ) -> [UInt8] {
@@ -258,7 +258,7 @@ import Testing
         #expect("\(try #require(error))".contains("3 channels without positions"))
     }
 
-    /// A WAV file with the plain header, which has no room for a channel mask.
+    /// Returns a WAV file with the plain header, which has no room for a channel mask.
     private static func wav(channels: Int, samples: [Int16]) -> [UInt8] {
         func bytes<T: FixedWidthInteger>(_ value: T) -> [UInt8] {
             withUnsafeBytes(of: value.littleEndian) { Array($0) }

@@ -13,7 +13,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// The pixels of a PNG file, decoded by FFmpeg.
+    /// Returns the pixels of a PNG file, decoded by FFmpeg.
     private func pixels(_ name: String, _ format: String) throws -> [UInt8] {
         try FFmpeg.run("-i", folder.file(name), "-pix_fmt", format, "-f", "rawvideo", folder.file(name + ".raw"))
         return try folder.read(name + ".raw")

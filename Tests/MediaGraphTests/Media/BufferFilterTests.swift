@@ -10,14 +10,14 @@ import Testing
         try #require(Caps("video/x-raw,format=\(format),width=\(width),height=\(height),framerate=30/1"))
     }
 
-    /// The rows of a frame with 4 bytes a pixel, as each pixel's first byte.
+    /// Returns the rows of a frame with 4 bytes a pixel, as each pixel's first byte.
     private static func rows(_ buffer: borrowing Buffer, _ caps: Caps?) throws -> [[UInt8]] {
         let info = try #require(caps.flatMap { VideoInfo($0) })
         let bytes = buffer.bytes
         return (0..<info.height).map { y in (0..<info.width).map { x in bytes[(y * info.width + x) * 4] } }
     }
 
-    /// A frame of 3×2 pixels with their numbers.
+    /// Returns a frame of 3×2 pixels with their numbers.
     private static func numbered() -> Buffer { Buffer((1...6).flatMap { [UInt8($0), 0, 0, 255] }) }
 
     /// Applies the filter to a numbered frame. Returns the error, or `nil` if it succeeds.

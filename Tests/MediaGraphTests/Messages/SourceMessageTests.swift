@@ -46,7 +46,7 @@ import Testing
         "MediaGraphRoomLink/RoomDirectory.swift", "MediaGraphSession/StreamFormat.swift",
     ]
 
-    /// The Swift files in `Sources` whose messages reach users.
+    /// Returns the Swift files in `Sources` whose messages reach users.
     private static func files() throws -> [File] {
         let root = MessageList.package.appending(path: "Sources")
         let all = FileManager.default.enumerator(atPath: root.path)?.compactMap { $0 as? String } ?? []

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct AlphaChannelTests {
     init() throws { try Nodes.register() }
 
-    /// A frame whose left half is pure green and whose right half is red.
+    /// Returns a frame whose left half is pure green and whose right half is red.
     private static func screen(width: Int = 64, height: Int = 32) throws -> TestFrame {
         var frame = TestFrame(.init(.rgba), width: width, height: height, filledWith: 255)
         for y in 0..<height {

@@ -12,7 +12,7 @@ import Testing
 @Suite struct CustomRenderTests {
     init() throws { try Nodes.register() }
 
-    /// The digests of the frames that two pipes get: the program's pipe, and one behind its `src`.
+    /// Returns the digests of the frames that two pipes get: the program's pipe, and one behind its `src`.
     private func digests(_ properties: String, frames: Int) async throws -> (app: [String], engine: [String]) {
         let graph = try Graph(
             """

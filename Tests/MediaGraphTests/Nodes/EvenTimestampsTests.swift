@@ -8,7 +8,7 @@ import Testing
     /// A pseudo-random generator with the same values in each run.
     private struct Random {
         var state: UInt64 = 7
-        /// A value from -1 to 1.
+        /// Returns a value from -1 to 1.
         mutating func next() -> Double {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             return Double(state >> 11) / Double(1 << 52) - 1

@@ -21,7 +21,7 @@ import Testing
         init(_ body: @escaping () -> Void) { self.body = body }
     }
 
-    /// A frame whose release calls `body`.
+    /// Returns a frame whose release calls `body`.
     private static func frame(_ body: @escaping @Sendable () -> Void) -> Buffer {
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 16)
         let release = Release {

@@ -28,7 +28,7 @@ import Testing
         return values
     }
 
-    /// The values of `handler` and `options`.
+    /// Returns the values of `handler` and `options`.
     private static func text(_ element: Element) throws -> [String] {
         try ["handler", "options"].map { try element.property($0, as: String.self) }
     }

@@ -96,7 +96,7 @@ import Testing
         #expect(node.statistics.frames == UInt64(frames))
     }
 
-    /// A harness with a preprocessor.
+    /// Returns a harness with a preprocessor.
     private static func harness() throws -> Harness {
         let harness = Harness(try #require(Element(factory: "preprocessor")), sink: "sink", source: "src")
         harness.setSourceCaps("video/x-raw,format=I420,width=16,height=4,framerate=30/1")

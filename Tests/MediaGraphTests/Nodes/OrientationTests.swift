@@ -11,7 +11,7 @@ import Testing
 @Suite struct OrientationTests {
     init() throws { try Nodes.register() }
 
-    /// A source of two frames that look different in each orientation, in a stream with this tag.
+    /// Returns a source of two frames that look different in each orientation, in a stream with this tag.
     private static func stream(_ tag: VideoOrientation, format: String = "I420") -> String {
         """
         videotestsrc num-buffers=2 pattern=smpte100 ! video/x-raw,format=\(format),width=24,height=16 !

@@ -39,7 +39,7 @@ import Testing
     private static let caps = "video/x-raw,format=I420,width=64,height=128,framerate=30/1"
     private static let bytes = [UInt8](repeating: 9, count: 64 * 128 * 3 / 2)
 
-    /// A pipe in a harness. With `block`, a push returns when each delegate has had the frame.
+    /// Returns a pipe in a harness. With `block`, a push returns when each delegate has had the frame.
     private func pipe(_ policy: String = "block") throws -> (harness: Harness, pipe: Element) {
         let element = try #require(Element(factory: "rawdatapipe", name: "p"))
         try element.setProperty("backpressure", parsing: policy)

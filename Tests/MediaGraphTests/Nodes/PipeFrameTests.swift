@@ -215,7 +215,7 @@ import Testing
     /// A frame of 4×2 numbered BGRA pixels.
     private static let picture: [UInt8] = (0..<8).flatMap { [UInt8($0), 100, 200, 255] }
 
-    /// The numbers of a frame's pixels, row by row.
+    /// Returns the numbers of a frame's pixels, row by row.
     private static func numbers(_ frame: borrowing VideoFrame) throws -> [[Int]] {
         let plane = try frame.plane(.packed)
         return (0..<plane.height).map { y in

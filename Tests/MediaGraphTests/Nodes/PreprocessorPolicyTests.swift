@@ -19,7 +19,7 @@ import Testing
             """)
     }
 
-    /// The numbers of the frames that arrive, each with the byte that a handler wrote into the last row.
+    /// Returns the numbers of the frames that arrive, each with the byte that a handler wrote into the last row.
     private static func arrivals(of graph: Graph) throws -> Log<[Int]> {
         let log = Log<[Int]>()
         try graph.rawDataPipe("pipe").receive { frame in

@@ -33,14 +33,14 @@ extension SendQueue<Int> {
 
 /// Tests the state machine between senders and a source's streaming thread, step by step.
 @Suite struct SendQueueTests {
-    /// A queue of numbers as frames. Its steps are written as text, such as "1" or "caps segment on 1".
+    /// Returns a queue of numbers as frames. Its steps are written as text, such as "1" or "caps segment on 1".
     private func queue(_ policy: OverflowPolicy = .block, bound: Int = 2) -> SendQueue<Int> {
         var queue = SendQueue<Int>()
         queue.initialize(bound: bound, policy: policy)
         return queue
     }
 
-    /// A queue as it is after `startSend` has returned.
+    /// Returns a queue as it is after `startSend` has returned.
     private func sendingQueue(_ policy: OverflowPolicy = .block, bound: Int = 2) -> SendQueue<Int> {
         var queue = queue(policy, bound: bound)
         queue.open()

@@ -44,7 +44,7 @@ import Testing
         #expect(seen.all.count == count)
     }
 
-    /// A frame of one value with spots at irregular places, because filling large frames would take long.
+    /// Returns a frame of one value with spots at irregular places, because filling large frames would take long.
     private static func spotted(_ format: VideoFormat, width: Int, height: Int, seed: Int) -> [UInt8] {
         var bytes = [UInt8](
             repeating: UInt8(truncatingIfNeeded: seed), count: format.packedLength(width: width, height: height))

@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// One loud sample each second, otherwise silence.
+    /// Returns one loud sample each second, otherwise silence.
     private func ticks(_ start: Int, _ count: Int) -> [Int16] {
         var samples = [Int16](repeating: 0, count: count)
         let tick = 24000 - start % 48000
@@ -53,7 +53,7 @@ import Testing
         return samples
     }
 
-    /// How late each tick comes out, in seconds. Ticks are in the middle of each second by the sender's clock.
+    /// Returns how late each tick comes out, in seconds. Ticks are in the middle of each second by the sender's clock.
     private func lateness(_ pieces: [MicHarness.Piece], drift: Double) -> [Double] {
         var times: [Double] = []
         for piece in pieces {

@@ -44,7 +44,7 @@ struct Heard {
 
     func user(_ name: String) -> [Int16] { samples.first { $0.key.user?.name == name }?.value ?? [] }
 
-    /// The sum of the one-way streams, each from its start, clipped once.
+    /// Returns the sum of the one-way streams, each from its start, clipped once.
     func expectedMix(count: Int, rate: Int = 48_000) -> [Int16] {
         var sums = [Int](repeating: 0, count: count)
         for (stream, values) in samples where stream.user != nil {

@@ -91,7 +91,7 @@ struct PipelineSnapshot: Sendable, Equatable {
         }
     }
 
-    /// Whether an element's children are recorded as items. They aren't if the element is implemented as a bin.
+    /// Returns whether an element's children are recorded as items. They aren't if the element is implemented as a bin.
     private static func isOpened(_ element: Element) -> Bool { ["GstBin", "GstPipeline"].contains(element.typeName) }
 
     /// Follows ghost pads to the pad of a recorded element.

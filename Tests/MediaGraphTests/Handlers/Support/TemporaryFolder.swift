@@ -11,7 +11,7 @@ final class TemporaryFolder: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// A path in the folder.
+    /// Returns a path in the folder.
     func file(_ name: String) -> String { path + "/" + name }
 
     func write(_ name: String, _ bytes: some Sequence<UInt8>) throws -> String {

@@ -91,7 +91,7 @@ final class MicHarness {
 extension [MicHarness.Piece] {
     var samples: [Int16] { flatMap(\.samples) }
 
-    /// Whether each buffer begins where the one before ended, within a nanosecond of the time computed from the
+    /// Returns whether each buffer begins where the one before ended, within a nanosecond of the time computed from the
     /// samples.
     func isContinuous(rate: Int) -> Bool {
         guard let first else { return true }

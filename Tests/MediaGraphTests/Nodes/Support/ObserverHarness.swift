@@ -56,13 +56,13 @@ enum ObserverHarness {
         return harness
     }
 
-    /// The rows of a packed frame with 4 bytes a pixel, as each pixel's first byte.
+    /// Returns the rows of a packed frame with 4 bytes a pixel, as each pixel's first byte.
     static func rows(_ frame: borrowing VideoFrame) throws -> [[UInt8]] {
         let plane = try frame.plane(.packed)
         return (0..<plane.height).map { y in (0..<plane.width).map { x in plane.row(y)[x * 4] } }
     }
 
-    /// A frame of 3×2 numbered RGBA pixels with a rotation.
+    /// Returns a frame of 3×2 numbered RGBA pixels with a rotation.
     static func numbered(_ rotation: Rotation) -> Buffer {
         let buffer = Buffer((1...6).flatMap { [UInt8($0), 0, 0, 255] })
         Rotation.meta.set(rotation.rawValue, on: buffer.access)

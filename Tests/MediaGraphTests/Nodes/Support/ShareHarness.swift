@@ -42,7 +42,7 @@ struct ShareHarness {
     }
 }
 
-/// The code of the error that `body` throws, or `nil` if it succeeds.
+/// Returns the code of the error that `body` throws, or `nil` if it succeeds.
 func errorCode(_ body: () throws -> Void) -> MediaGraphError.Code? {
     do {
         try body()
