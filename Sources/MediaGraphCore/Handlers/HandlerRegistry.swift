@@ -4,8 +4,8 @@ import Synchronization
 
 /// The handlers that descriptions can name: built-in ones, ones that this program registers, and those of libraries.
 ///
-/// `register` affects this copy of MediaGraph's code only. The plugin file and each handler library have a copy of their
-/// own: for them, put handlers into a library (``HandlerLibrary``).
+/// `register` affects this copy of MediaGraph's code only. The plugin file and each handler library have a copy of
+/// their own: for them, put handlers into a library (``HandlerLibrary``).
 public final class HandlerRegistry: Sendable {
     /// The kinds of handlers. The raw values are those of the C interface (`MG_HANDLER_SOURCE` …).
     public enum Kind: Int32, Sendable, CaseIterable {

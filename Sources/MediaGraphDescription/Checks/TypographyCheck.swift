@@ -66,8 +66,9 @@ enum TypographyCheck {
         return problems
     }
 
-    /// Returns whether the character is a mistake here. A space is misplaced outside values, at the end of a word, after
-    /// a comma, or before `=` or `!`; a quote at the start of a word or value; a dash outside values, or as a minus sign.
+    /// Returns whether the character is a mistake here. A space is misplaced outside values, at the end of a word,
+    /// after a comma, or before `=` or `!`; a quote at the start of a word or value; a dash outside values, or as a
+    /// minus sign.
     private static func isMisplaced(
         _ kind: Kind, after word: String.UnicodeScalarView.SubSequence,
         before rest: String.UnicodeScalarView.SubSequence

@@ -11,8 +11,8 @@ import Synchronization
 /// It is an in-place filter rather than a bin with converters, so that the observer can change its preference between
 /// two frames without renegotiation. It is in pass-through unless the observer edits.
 final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits, @unchecked Sendable {
-    // `@unchecked Sendable`: settings and slot are behind locks. The properties under “Used on the streaming thread” are
-    // accessed there, under GStreamer's stream lock, and in `start` and `stop`, while no data flows.
+    // `@unchecked Sendable`: settings and slot are behind locks. The properties under “Used on the streaming thread”
+    // are accessed there, under GStreamer's stream lock, and in `start` and `stop`, while no data flows.
 
     static let defaultSettings = FrameObserverSettings()
     let settings = SettingsStore(defaultSettings)

@@ -11,8 +11,8 @@ import Synchronization
 /// queue, and loses allocation and latency queries. Without a handler, the element is in pass-through and touches no
 /// byte.
 final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked Sendable {
-    // `@unchecked Sendable`: settings and slot are behind locks. The properties under “Used on the streaming thread” are
-    // accessed there, under GStreamer's stream lock, and in `start` and `stop`, while no data flows.
+    // `@unchecked Sendable`: settings and slot are behind locks. The properties under “Used on the streaming thread”
+    // are accessed there, under GStreamer's stream lock, and in `start` and `stop`, while no data flows.
 
     static let defaultSettings = PreprocessorSettings()
     let settings = SettingsStore(defaultSettings)

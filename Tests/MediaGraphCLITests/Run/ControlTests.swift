@@ -226,7 +226,7 @@ import Testing
             ("get pipee.stats", "did you mean \"pipe\"?"), ("set pip.stats=1", "did you mean \"pipe\"?"),
             ("get nothing.stats", "named elements: fakesink0, pipe, videotestsrc0"),
             ("get pipe.stat", "did you mean \"stats\"?"), ("set pipe.handlr=x", "did you mean \"handler\"?"),
-            ("get pipe.colour", "mediagraph inspect preprocessor lists them"),
+            ("get pipe.color", "mediagraph inspect preprocessor lists them"),
         ]
         let (text, _) = try Self.answer(
             hints.map(\.0).joined(separator: "\n"), "videotestsrc is-live=true ! preprocessor name=pipe ! fakesink")
