@@ -102,6 +102,15 @@ struct PickedMode: Sendable, Equatable {
         let pixels = pixels.map { ", format=\($0)" } ?? ""
         return Caps("\(mediaType)\(pixels), width=\(width), height=\(height), framerate=\(frameRate)")!
     }
+
+    /// The formats that jpegdec outputs for this mode: I420, and GRAY8 for gray pictures, in JPEG's full range.
+    var decodedJPEG: [Caps] {
+        ["I420", "GRAY8"].map { pixels in
+            var raw = self
+            (raw.mediaType, raw.pixels) = ("video/x-raw", pixels)
+            return raw.caps.intersection(Caps("video/x-raw, colorimetry=1:4:0:0")!)
+        }
+    }
 }
 
 extension PickedMode: CustomStringConvertible {

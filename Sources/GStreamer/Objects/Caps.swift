@@ -115,6 +115,15 @@ extension Caps {
         Caps(taking: gst_caps_merge(gst_caps_copy(raw), gst_caps_ref(other.raw)))
     }
 
+    /// Returns these caps without one of their fields, so that it may have any value.
+    public func removing(_ field: String) -> Caps {
+        let result = gst_caps_copy(raw)!
+        for index in 0..<gst_caps_get_size(result) {
+            gst_structure_remove_field(gst_caps_get_structure(result, index), field)
+        }
+        return Caps(taking: result)
+    }
+
     /// All formats of raw video that GStreamer supports, in system memory, progressive or interleaved.
     public static var anyRawVideo: Caps {
         Caps(taking: gst_video_make_raw_caps(nil, 0))

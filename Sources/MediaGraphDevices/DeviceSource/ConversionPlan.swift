@@ -15,8 +15,8 @@ struct ConversionPlan: Sendable {
     ///   - device: The device's display name, for errors.
     ///   - given: The caps of the open device.
     ///   - downstream: The caps that downstream accepts; `nil` for any.
-    /// - isFixed: Whether the output must have exactly the caps of `downstream`, because a stream with these caps
-    ///   continues.
+    ///   - isFixed: Whether the output must have exactly the caps of `downstream`, because a stream with these caps
+    ///     continues.
     init(_ device: String, from given: Caps, to downstream: Caps?, isFixed: Bool) throws(MediaGraphError) {
         switch MediaType(given) ?? downstream.flatMap(MediaType.init) {
         case .video: try planVideo(device, given, downstream)
@@ -49,26 +49,24 @@ struct ConversionPlan: Sendable {
         }
         format = "\(mode)"
         var elements = ["capsfilter caps=\"\(mode.caps)\""]
-        let isTaken = downstream.map { mode.caps.canIntersect($0) } ?? true
         if mode.mediaType == "video/x-raw" {
-            if !isTaken { elements += Self.conversions(mode, wish, downstream) }
+            // The device's caps may contain more fields than the mode, such as the colorimetry.
+            elements += Self.conversions(of: [mode.caps.intersection(given)], mode.frameRate, downstream)
         } else if mode.mediaType == "image/jpeg", !wish.codings.contains(mode.mediaType) {
-            elements += ["jpegdec"] + Self.conversions(mode, wish, downstream)
+            elements += ["jpegdec"] + Self.conversions(of: mode.decodedJPEG, mode.frameRate, downstream)
         }
         text = elements.joined(separator: " ! ")
     }
 
-    private static func conversions(_ mode: PickedMode, _ wish: CameraWish, _ downstream: Caps?) -> [String] {
-        guard let downstream else { return [] }
-        func fits(_ fields: String) -> Bool { Caps("video/x-raw, \(fields)")!.canIntersect(downstream) }
-        var elements: [String] = []
+    /// Returns the elements that convert each of these formats to one that downstream accepts. All fields are tested
+    /// together, because each alone may fit another of downstream's structures.
+    private static func conversions(of formats: [Caps], _ rate: Fraction, _ downstream: Caps?) -> [String] {
+        guard let downstream, !formats.allSatisfy(downstream.canIntersect) else { return [] }
         // By default, videorate would fill the time before the first frame with copies of that frame.
-        if !fits("framerate=\(mode.frameRate)") { elements.append("videorate skip-to-first=true") }
-        // jpegdec outputs I420, and GRAY8 for gray pictures.
-        let pixels = mode.pixels.map { [$0] } ?? ["I420", "GRAY8"]
-        let size = "width=\(mode.width), height=\(mode.height)"
-        if !pixels.allSatisfy({ fits("format=\($0), \(size)") }) { elements.append("videoconvertscale") }
-        return elements
+        let rateConverter = "videorate skip-to-first=true"
+        if formats.map({ $0.removing("framerate") }).allSatisfy(downstream.canIntersect) { return [rateConverter] }
+        let keepsRate = downstream.canIntersect(Caps("video/x-raw, framerate=\(rate)")!)
+        return (keepsRate ? [] : [rateConverter]) + ["videoconvertscale"]
     }
 }
 

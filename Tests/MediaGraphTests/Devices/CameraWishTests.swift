@@ -121,7 +121,25 @@ import Testing
         Plan(given: raw, wanted: "video/x-raw, width=320, height=240", elements: "\(picked) ! videoconvertscale"),
         Plan(
             given: raw, wanted: "video/x-raw, framerate=15/1", elements: "\(picked) ! videorate skip-to-first=true"),
+        // A field that only the open device's caps contain.
+        Plan(
+            given: "\(raw), colorimetry=bt601", wanted: "video/x-raw, colorimetry=bt709",
+            elements: "\(picked) ! videoconvertscale"),
+        Plan(
+            given: "\(raw), colorimetry=bt601", wanted: "video/x-raw, colorimetry=bt709, framerate=15/1",
+            elements: "\(picked) ! videorate skip-to-first=true ! videoconvertscale"),
+        // The size fits the first structure, and the rate the second.
+        Plan(
+            given: raw,
+            wanted: """
+                video/x-raw, width=640, height=480, framerate=15/1; video/x-raw, width=320, height=240, framerate=30/1
+                """,
+            elements: "\(picked) ! videorate skip-to-first=true"),
         Plan(given: jpeg, wanted: nil, elements: "\(pickedJPEG) ! jpegdec"),
+        Plan(given: jpeg, wanted: "video/x-raw, colorimetry=1:4:0:0", elements: "\(pickedJPEG) ! jpegdec"),
+        Plan(
+            given: jpeg, wanted: "video/x-raw, colorimetry=bt709",
+            elements: "\(pickedJPEG) ! jpegdec ! videoconvertscale"),
         Plan(given: jpeg, wanted: "image/jpeg", elements: pickedJPEG),
         Plan(
             given: jpeg, wanted: "video/x-raw, format=NV12", elements: "\(pickedJPEG) ! jpegdec ! videoconvertscale"),
