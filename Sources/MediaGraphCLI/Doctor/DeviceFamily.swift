@@ -176,9 +176,8 @@ enum DeviceFamily {
 
     private func screen(_ opened: OpenedElement) -> Finding? {
         let given = opened["display-name"] ?? opened["display"]
-        if opened.factory == "autovideosink", ProcessInfo.processInfo.environment["WAYLAND_DISPLAY"] != nil {
-            return nil
-        }
+        let wayland = ProcessInfo.processInfo.environment["WAYLAND_DISPLAY"] ?? ""
+        if opened.factory == "autovideosink", !wayland.isEmpty { return nil }
         let mend =
             (given == nil
                 ? "run export DISPLAY=:0 in your session"

@@ -18,7 +18,8 @@ import Testing
 
     /// An environment without a sound server and a screen.
     private static let bare = [
-        "DISPLAY": "", "PULSE_SERVER": "unix:/no/such/socket", "ALSA_CONFIG_PATH": "/no/such/file",
+        "DISPLAY": "", "WAYLAND_DISPLAY": "", "PULSE_SERVER": "unix:/no/such/socket",
+        "ALSA_CONFIG_PATH": "/no/such/file",
     ]
 
     private static func doctor(_ description: String) throws -> (status: Int32, findings: [Report.Checkup.Finding]) {
