@@ -53,12 +53,14 @@ struct Checkup: Encodable {
         return Checkup(title: title, findings: unique(findings(outline) + room))
     }
 
-    /// Stands for the value of a variable that wasn't given. Properties and caps that contain it aren't checked.
+    /// Stands for the value of a variable that wasn't given. Elements, properties and caps that contain it aren't
+    /// checked.
     private static let unknown = "unknown-variable"
 
     private static func findings(_ outline: DescriptionOutline) -> [Finding] {
-        outline.elements.indices.filter { outline.elements[$0].kind == .element }.flatMap { index in
+        outline.elements.indices.flatMap { index -> [Finding] in
             let element = outline.elements[index]
+            guard element.kind == .element, !element.factory.contains(unknown) else { return [] }
             let filter = outline.links.first { $0.source == index }?.filter
             let own = ElementFinding.find(
                 element.factory,
@@ -76,7 +78,8 @@ struct Checkup: Encodable {
     private static func device(of element: DescriptionOutline.Element) -> [Finding] {
         func value(_ property: String) -> String? { element.properties.last { $0.name == property }?.value }
         if let source = value("source"), !source.isEmpty { return findings(of: source) }
-        return findings(ofDefault: DeviceKind.allCases.first { $0.nick == value("kind") } ?? .camera)
+        guard let kind = value("kind") else { return findings(ofDefault: .camera) }
+        return kind.contains(unknown) ? [] : findings(ofDefault: DeviceKind(nick: kind) ?? .camera)
     }
 
     private static func findings(ofDefault kind: DeviceKind) -> [Finding] {

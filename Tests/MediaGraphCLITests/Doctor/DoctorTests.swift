@@ -61,6 +61,10 @@ import Testing
     func fine() throws {
         let (status, findings) = try Self.doctor("videotestsrc ! preprocessor ! filesink location=${OUT}")
         #expect(status == 0 && findings.isEmpty, "\(findings)")
+        for unknown in ["${CAMERA}", "devicesource source=${SOURCE}", "devicesource kind=${KIND}"] {
+            let (status, findings) = try Self.doctor("\(unknown) ! fakesink")
+            #expect(status == 0 && findings.isEmpty, "\(unknown): \(findings)")
+        }
         #expect(try Self.doctor("pulsesrc ! mux. pulsesrc ! mux. funnel name=mux ! fakesink").findings.count == 1)
     }
 
