@@ -47,6 +47,9 @@ package struct FileKind: Equatable {
         }
     }
 
+    /// AAC as a media type of its own, because its caps have the same media type as those of MP3.
+    static let aac = "audio/mpeg,mpegversion=4"
+
     static let demuxers = Set(all.compactMap(\.demuxer))
 
     /// Returns the kind of file that the path's extension names; `nil` for other extensions.

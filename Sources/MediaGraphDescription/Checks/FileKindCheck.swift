@@ -25,18 +25,18 @@ enum FileKindCheck {
     private typealias Text = (message: String, hint: String)
 
     private static func problem(_ writer: Writer, _ path: String, _ context: CheckContext) -> Text? {
-        if writer.isBareAAC {
+        guard let kind = FileKind.of(path) else {
+            guard writer.isBareAAC else { return nil }
             return (
                 "\(writer.label) outputs AAC without headers, so players can't open the file",
                 "put `aacparse ! audio/mpeg,stream-format=adts` before filesink"
             )
         }
-        guard let kind = FileKind.of(path) else { return nil }
         guard Set(kind.types).isDisjoint(with: writer.types) else { return pictures(writer, path, context) }
         guard let other = FileKind.of(types: writer.types) else {
             let isRaw = writer.types.contains { $0.hasSuffix("/x-raw") }
             let isReplaced =
-                writer.factory.classification.contains("Encoder")
+                writer.isEncoder
                 && ElementFactoryInfo.find(kind.element)?.classification.contains("Encoder") == true
             return (
                 "\"\(path)\" won't be \(kind.name) file: \(writer.label) outputs \(FormatConflict.list(writer.types))",
@@ -81,14 +81,25 @@ enum FileKindCheck {
     /// Returns the problem of several pictures in one file, of which viewers show only the first.
     private static func pictures(_ writer: Writer, _ path: String, _ context: CheckContext) -> Text? {
         guard writer.factory.classification.contains("Image"), !context.sets("snapshot", to: true, on: writer.index),
-            let source = DescribedSource(of: writer.index, context), source.isEndless
+            let source = sourceOfSeveralPictures(before: writer.index, context)
         else { return nil }
         let fileExtension = FileKind.fileExtension(of: path)
         return (
             "\"\(path)\" gets all pictures, one after another; viewers show only the first",
-            "to write one picture, set num-buffers=1 on \(source.label); to write one file per picture, use multifilesink location="
+            "to write one picture, set num-buffers=1 on \(source); to write one file per picture, use multifilesink location="
                 + FileKind.renamed(path, to: "").dropLast() + "-%05d.\(fileExtension)"
         )
+    }
+
+    /// Returns the label of the video source at the beginning of an unbranched chain; `nil` if there is none, or if it
+    /// outputs a single picture.
+    private static func sourceOfSeveralPictures(before element: Int, _ context: CheckContext) -> String? {
+        let index = context.chain(into: element).reduce(element) { $1.source }
+        guard context.links(into: index).isEmpty, let factory = context.factories[index],
+            factory.classification.hasPrefix("Source/Video"),
+            !context.parsed.elements[index].properties.contains(where: { $0.name == "num-buffers" && $0.value == "1" })
+        else { return nil }
+        return context.label(index)
     }
 }
 
@@ -98,6 +109,7 @@ private struct Writer {
     let factory: ElementFactoryInfo
     let label: String
     let types: [String]
+    /// Whether the output is AAC without ADTS headers.
     let isBareAAC: Bool
 
     /// Finds the element whose data `sink` writes, past elements that pass data on unchanged; `nil` if the description
@@ -112,36 +124,21 @@ private struct Writer {
             let caps = factory.padTemplates.filter { $0.direction == .source }.map(\.caps)
             guard !caps.isEmpty, caps.allSatisfy({ !$0.isAny && !$0.isEmpty }), !factory.isBin else { return nil }
             (self.index, self.factory, label) = (source, factory, context.label(source))
-            types = caps.flatMap(\.mediaTypes)
-            isBareAAC = !isParsed && caps.allSatisfy(Self.isBareAAC)
+            let isAAC = caps.allSatisfy(Self.isAAC)
+            types = isAAC ? [FileKind.aac] : caps.flatMap(\.mediaTypes)
+            isBareAAC = isAAC && !isParsed && !caps.contains { $0.description.contains("adts") }
             return
         }
         return nil
     }
 
-    /// Returns whether the caps are AAC without ADTS headers, and no other kind of MPEG audio.
-    private static func isBareAAC(_ caps: Caps) -> Bool {
+    var isEncoder: Bool { factory.classification.contains("Encoder") }
+
+    /// Returns whether the caps are AAC, and no other kind of MPEG audio.
+    private static func isAAC(_ caps: Caps) -> Bool {
         func isMPEG(_ version: Int) -> Bool {
             (try? Caps(checking: "audio/mpeg,mpegversion=\(version)")).map(caps.canIntersect) ?? false
         }
-        return isMPEG(4) && !isMPEG(1) && !caps.description.contains("adts")
-    }
-}
-
-/// The video source at the beginning of an unbranched chain.
-private struct DescribedSource {
-    let label: String
-    /// Whether the source outputs more than one picture.
-    let isEndless: Bool
-
-    package init?(of element: Int, _ context: CheckContext) {
-        let index = context.chain(into: element).reduce(element) { $1.source }
-        guard context.links(into: index).isEmpty, let factory = context.factories[index],
-            factory.classification.hasPrefix("Source/Video")
-        else { return nil }
-        label = context.label(index)
-        isEndless = !context.parsed.elements[index].properties.contains {
-            $0.name == "num-buffers" && $0.value == "1"
-        }
+        return isMPEG(4) && !isMPEG(1)
     }
 }

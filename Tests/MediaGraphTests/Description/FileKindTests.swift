@@ -44,6 +44,30 @@ import Testing
                     + "put `aacparse ! audio/mpeg,stream-format=adts` before filesink"
             ),
             (
+                "audiotestsrc ! avenc_aac ! filesink location=x.m4a",
+                "\"x.m4a\" won't be an MP4 file: avenc_aac outputs audio/mpeg,mpegversion=4; "
+                    + "put mp4mux before filesink"
+            ),
+            (
+                "audiotestsrc ! avenc_aac ! aacparse ! filesink location=x.mp4",
+                "\"x.mp4\" won't be an MP4 file: avenc_aac outputs audio/mpeg,mpegversion=4; "
+                    + "put mp4mux before filesink"
+            ),
+            (
+                "audiotestsrc ! avenc_aac ! aacparse ! audio/mpeg,stream-format=adts ! filesink location=x.mp3",
+                "\"x.mp3\" won't be an MP3 file: avenc_aac outputs audio/mpeg,mpegversion=4; "
+                    + "replace avenc_aac with lamemp3enc"
+            ),
+            (
+                "audiotestsrc ! lamemp3enc ! filesink location=x.mp4",
+                "\"x.mp4\" will be an MP3 file: lamemp3enc writes one; name it x.mp3, or put mp4mux before filesink"
+            ),
+            (
+                "videotestsrc num-buffers=5 ! pngenc ! filesink location=x.png",
+                "\"x.png\" gets all pictures, one after another; viewers show only the first; to write one picture, set "
+                    + "num-buffers=1 on videotestsrc; to write one file per picture, use multifilesink location=x-%05d.png"
+            ),
+            (
                 "videotestsrc ! pngenc ! filesink location=x.png",
                 "\"x.png\" gets all pictures, one after another; viewers show only the first; to write one picture, set "
                     + "num-buffers=1 on videotestsrc; to write one file per picture, use multifilesink location=x-%05d.png"
