@@ -87,7 +87,8 @@ final class DeviceStandIn: PushSource, @unchecked Sendable {
         switch content {
         case .gaps: .milliseconds(100)
         case .picture(_, let rate): .frames(1, at: rate)
-        case .silence: .milliseconds(10)
+        // About 10 ms, but whole samples. Otherwise their durations wouldn't add up to the time that has passed.
+        case .silence(let info): info.duration(ofFrames: info.frames(in: .milliseconds(10)))
         }
     }
 

@@ -171,6 +171,30 @@ import Testing
         for (a, b) in zip(sound, sound.dropFirst()) where b.made == nil { #expect(b.time == a.end) }
     }
 
+    @Test("DV-2 silence has as many samples as its time, even if 10 ms aren't a whole number of samples")
+    func silenceLength() throws {
+        let info = try #require(AudioInfo(.s16, rate: 22050, channels: 1))
+        let (element, _) = try #require(
+            DeviceStandIn.make(.silence(info), caps: info.caps, from: nil, latency: .zero))
+        element.setStateLocked(false)
+        let sink = try #require(Element(factory: "fakesink"))
+        let pipeline = Pipeline()
+        for element in [element, sink] { pipeline.add(element) }
+        #expect(element.link(to: sink))
+        let (begins, samples) = (Log<ClockTime>(), Log<Int>())
+        element.staticPad("src")?.observeBuffers { buffer in
+            begins.add(buffer.presentationTimestamp ?? .zero)
+            samples.add(buffer.size / info.bytesPerFrame)
+        }
+        pipeline.setState(.playing)
+        #expect(waitUntil { samples.all.count > 20 })
+        pipeline.setState(.null)
+        // The samples before the 21st buffer, and the time until it begins.
+        let sent = info.duration(ofFrames: samples.all.prefix(20).reduce(0, +))
+        let elapsed = begins.all[20] - begins.all[0]
+        #expect(abs((sent - elapsed).seconds) < 1 / 22050, "\(sent) of silence in \(elapsed)")
+    }
+
     // MARK: Formats, latency and end
 
     @Test("DV-1 the stream has the format that the graph wants, and the device's format is reported")
