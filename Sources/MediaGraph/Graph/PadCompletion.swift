@@ -1,3 +1,4 @@
+import Dispatch
 import GStreamer
 import Synchronization
 
@@ -12,13 +13,16 @@ final class PadCompletion: Sendable {
     private static let interval = Duration.milliseconds(100)
     private static let requiredLooks = 20
 
+    /// The queue on which the signal is emitted. Its handlers may change elements' states, which would block one of
+    /// Swift's cooperative threads.
+    private let queue = DispatchQueue(label: "mediagraph.pad-completion")
     private let watch = Mutex<Task<Void, any Error>?>(nil)
 
     /// Starts polling before a run. `isStarting` returns whether the graph still waits for streams.
     func begin(in pipeline: Pipeline, isStarting: @escaping @Sendable () -> Bool) {
         let demuxers = pipeline.allElements.filter { $0.factoryName.map(Self.factories.contains) == true }
         guard !demuxers.isEmpty else { return }
-        let watch = Task {
+        let watch = Task { [queue] in
             // For each demuxer, the number of successive looks that found it blocked or at its end.
             var looks = Dictionary(uniqueKeysWithValues: demuxers.map { ($0, 0) })
             while !looks.isEmpty {
@@ -26,10 +30,9 @@ final class PadCompletion: Sendable {
                 guard isStarting() else { return }
                 let elements = pipeline.allElements
                 for (demuxer, count) in looks {
-                    looks[demuxer] = demuxer.givesNoMore(elements) ? count + 1 : 0
-                    guard count + 1 >= Self.requiredLooks, looks[demuxer] != 0 else { continue }
-                    looks[demuxer] = nil
-                    demuxer.emitNoMorePads()
+                    let next = demuxer.givesNoMore(elements) ? count + 1 : 0
+                    looks[demuxer] = next < Self.requiredLooks ? next : nil
+                    if next >= Self.requiredLooks { queue.async { demuxer.emitNoMorePads() } }
                 }
             }
         }
