@@ -18,6 +18,8 @@ struct PromptLine: Sendable {
 
     /// Processes one typed byte. Returns an event if it completed the line or ended the input.
     mutating func type(_ byte: UInt8) -> Event? {
+        // Only a continuation byte belongs to an incomplete character. All other bytes, and so all keys, end it.
+        if byte & 0xC0 != 0x80 { pending = [] }
         if !escape.isEmpty || byte == 0x1B, consumeEscape(byte) { return nil }
         switch byte {
         case UInt8(ascii: "\n"), UInt8(ascii: "\r"): return submit()
@@ -38,7 +40,6 @@ struct PromptLine: Sendable {
         if !line.isEmpty, history.last != line { history.append(line) }
         historyIndex = history.count
         text = ""
-        pending = []
         return .line(line)
     }
 
@@ -65,19 +66,16 @@ struct PromptLine: Sendable {
             return false
         case (_, 0x20..<0x40): break
         case _ where opensFunctionKey: escape.append(byte)
-        case (2, UInt8(ascii: "A")): end(recalling: historyIndex - 1)
-        case (2, UInt8(ascii: "B")): end(recalling: historyIndex + 1)
+        case (2, UInt8(ascii: "A")): recall(historyIndex - 1)
+        case (2, UInt8(ascii: "B")): recall(historyIndex + 1)
         default: escape = []
         }
         return true
     }
 
-    private mutating func end(recalling index: Int) {
-        escape = []
-        recall(index)
-    }
-
+    /// Ends an escape sequence, and shows the line with this index, if there is one.
     private mutating func recall(_ wanted: Int) {
+        escape = []
         guard (0...history.count).contains(wanted) else { return }
         historyIndex = wanted
         text = wanted == history.count ? "" : history[wanted]

@@ -27,6 +27,22 @@ import Testing
         #expect(line.text.utf8.count <= PromptLine.longest)
     }
 
+    @Test(
+        "GR-10 bytes that aren't UTF-8 are dropped at a prompt, and the characters after them aren't",
+        arguments: [
+            // é in Latin-1.
+            ([0xE9, 0x61, 0x62, 0x63], "abc"),
+            // Backspace, Ctrl-U and the key "up" end an incomplete character, too.
+            ([0x61, 0xC3, 0x7F, 0xA9, 0x62], "b"), ([0xC3, 0x15, 0xA9, 0x62], "b"),
+            ([0xC3, 0x1B, 0x5B, 0x41, 0xA9, 0x62], "b"),
+            ([0xC3, 0xC3, 0xA9], "é"), ([0xF0, 0x9F, 0x8E, 0xA5, 0x62], "🎥b"),
+        ] as [([UInt8], String)])
+    func invalidBytes(_ bytes: [UInt8], _ text: String) {
+        var line = PromptLine()
+        for byte in bytes { #expect(line.type(byte) == nil) }
+        #expect(line.text == text)
+    }
+
     @Test("GR-10 up and down bring back earlier lines; other keys do nothing")
     func history() {
         var line = PromptLine()
