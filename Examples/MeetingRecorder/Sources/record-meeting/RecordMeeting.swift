@@ -30,8 +30,11 @@ struct RecordMeeting: AsyncParsableCommand {
             let interrupt = DispatchSource.makeSignalSource(signal: SIGINT)
             interrupt.setEventHandler { Task { await graph.finish() } }
             interrupt.resume()
+            defer { interrupt.cancel() }
+            // Read before the graph starts, so that no event is missed.
+            let events = graph.events
             let report = Task {
-                for await event in graph.events {
+                for await event in events {
                     switch event {
                     case .userJoined(_, let user) where users.contains(user): say("\(user) is here")
                     case .userLeft(_, let user) where users.contains(user): say("\(user) has left")
@@ -41,12 +44,22 @@ struct RecordMeeting: AsyncParsableCommand {
                 }
             }
             defer { report.cancel() }
-            try await graph.run()
+            guard case .endOfStream = try await graph.run() else { throw UnfinishedFile(path: output) }
             print(output)
         } catch {
             say("error: \(error)")
             throw ExitCode.failure
         }
+    }
+}
+
+/// The graph was stopped before all data was written.
+private struct UnfinishedFile: Error, CustomStringConvertible {
+    let path: String
+
+    var description: String {
+        "\(path) is incomplete, because the stream didn't end in time; to write its index, run "
+            + "ffmpeg -i \(path) -c copy repaired.mkv"
     }
 }
 
