@@ -137,8 +137,12 @@ import Testing
         case .pass:
             #expect(harness.pull()?.bytes == bytes)
             #expect(counts.failed == 1 && counts.frames == 1 && counts.dropped == 0)
-        case .drop: #expect(counts.failed == 1 && counts.frames == 0 && counts.dropped == 1)
-        case .stop: #expect(counts.failed == 0 && counts.frames == 0)
+        case .drop:
+            #expect(harness.bufferCount == 0)
+            #expect(counts.failed == 1 && counts.frames == 0 && counts.dropped == 1)
+        case .stop:
+            #expect(harness.bufferCount == 0)
+            #expect(counts.failed == 0 && counts.frames == 0)
         }
     }
 }
