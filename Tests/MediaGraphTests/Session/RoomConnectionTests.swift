@@ -41,8 +41,12 @@ import Testing
         // A process that never reads is given up.
         var count = 0
         while count < PeerOutbox.limit, outbox.offer(buffer, descriptor: nil) { count += 1 }
-        for _ in 0...PeerOutbox.limit / messages[0].count { outbox.send(messages[0]) }
-        while other.receive() != nil {}
+        let sent = PeerOutbox.limit / messages[0].count + 1
+        for _ in 0..<sent { outbox.send(messages[0]) }
+        // The connection ends before everything has arrived.
+        var rest = count + sent
+        while rest > 0, other.receive() != nil { rest -= 1 }
+        #expect(rest > 0 && !outbox.offer(buffer, descriptor: nil))
     }
 
     @Test("SE-4 a message of more than 64 KiB arrives whole, and one that is too long is refused")
