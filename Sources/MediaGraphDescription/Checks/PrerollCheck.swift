@@ -56,7 +56,7 @@ enum PrerollCheck {
                 return Problem(
                     place: .expanded(context.parsed.elements[encoder].range), severity: .warning,
                     message:
-                        "\(context.label(encoder)) needs about 40 frames before it outputs one; \(context.label(other)) in "
+                        "\(context.label(encoder)) needs many frames before it outputs one; \(context.label(other)) in "
                         + "another branch of \(context.label(tee)) may fill up first, and then the graph never plays",
                     hint:
                         "set tune=zerolatency on the encoder, or max-size-time=0 max-size-buffers=0 max-size-bytes=0 on the queue"
