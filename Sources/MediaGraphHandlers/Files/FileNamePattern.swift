@@ -4,7 +4,7 @@ import MediaGraphCore
 /// stands for a percent sign.
 ///
 /// Doesn't use printf, since a text from a description must never be a format string.
-struct FileNamePattern: Equatable, Sendable {
+struct FileNamePattern: Sendable {
     private let prefix: String
     private let digits: Int?
     private let suffix: String
@@ -30,7 +30,9 @@ struct FileNamePattern: Equatable, Sendable {
             guard digits == nil else { throw wrong }
             if rest.first == "0" {
                 rest.removeFirst()
-                guard let width = rest.popFirst()?.wholeNumberValue, width > 0 else { throw wrong }
+                // `wholeNumberValue` also reads digits of other scripts.
+                guard let digit = rest.popFirst(), digit.isASCII, let width = digit.wholeNumberValue, width > 0
+                else { throw wrong }
                 digits = width
             } else {
                 digits = 0

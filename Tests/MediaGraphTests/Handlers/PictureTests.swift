@@ -83,11 +83,13 @@ import Testing
     }
 
     @Test(
-        "snapshot only accepts %d and %0Nd in its file name",
-        arguments: ["a%s.png", "a%5d.png", "a%00d.png", "a%d-%d.png", "a%", "a%0", "a%0123d", "a%ld", "a%n"])
+        "GR-2 snapshot only accepts %d and %0Nd in its file name",
+        arguments: [
+            "a%s.png", "a%5d.png", "a%00d.png", "a%d-%d.png", "a%", "a%0", "a%0123d", "a%ld", "a%n", "a%0②d", "a%0万d",
+        ])
     func patterns(_ name: String) async throws {
         let problem = try await failure(
-            of: "videotestsrc ! rawdatapipe name=p handler=snapshot options=\"location=\(name)\"")
+            of: "videotestsrc num-buffers=1 ! rawdatapipe name=p handler=snapshot options=\"location=\(name)\"")
         #expect(
             problem?.contains(
                 """
