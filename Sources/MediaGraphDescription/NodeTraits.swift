@@ -58,6 +58,7 @@ package struct HandlerReference: Sendable {
 package enum KnownNodes {
     private struct State: Sendable {
         var nodes: [any NodeTraits.Type] = []
+        /// By the name of the factory, because a node makes its whole declaration to tell that name.
         var byFactory: [String: any NodeTraits.Type] = [:]
     }
     private static let state = Mutex(State())
