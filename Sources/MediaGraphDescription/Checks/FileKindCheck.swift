@@ -46,10 +46,12 @@ enum FileKindCheck {
             )
         }
         let encoder = kind.isContainer && !other.isContainer ? "an encoder and " : ""
+        let remedy =
+            writer.isEncoder && kind.isContainer
+            ? "put \(kind.element) before filesink" : "replace \(writer.label) with \(encoder)\(kind.element)"
         return (
             "\(writer.label) makes \"\(path)\" \(other.name) file, in spite of its name",
-            "name it \(FileKind.renamed(path, to: other.fileExtensions[0])), or replace \(writer.label) with "
-                + encoder + kind.element
+            "name it \(FileKind.renamed(path, to: other.fileExtensions[0])), or \(remedy)"
         )
     }
 

@@ -60,7 +60,7 @@ import Testing
             ),
             (
                 "audiotestsrc ! lamemp3enc ! filesink location=x.mp4",
-                "\"x.mp4\" will be an MP3 file: lamemp3enc writes one; name it x.mp3, or put mp4mux before filesink"
+                "lamemp3enc makes \"x.mp4\" an MP3 file, in spite of its name; name it x.mp3, or put mp4mux before filesink"
             ),
             (
                 "videotestsrc num-buffers=5 ! pngenc ! filesink location=x.png",
