@@ -37,7 +37,8 @@ import Testing
         _ = try folder.write("a", Self.old)
         for name in ["a", "new"] {
             let graph = try Graph("appsrc name=s ! filesink location=\(folder.file(name))")
-            try graph.videoSource("s").attach(RecordingSource(onStart: { _ in throw MediaGraphError.noAudio(.init("it")) }))
+            let source = RecordingSource(onStart: { _ in throw MediaGraphError.noAudio(.init("the source")) })
+            try graph.videoSource("s").attach(source)
             await #expect(throws: GraphError.self) { try await graph.run() }
         }
         #expect(try folder.read("a") == Self.old)

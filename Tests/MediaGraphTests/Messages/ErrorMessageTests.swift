@@ -290,7 +290,7 @@ import Testing
             ),
             ("a file with audio, of which only the video is linked", .unusedAudio(source: "file", muxer: "mux")),
             ("graph.endAfter(frames: 9), and fewer frames", .fewerFrames(at: "sink", limit: 9)),
-            ("a udpsink with an unknown host", .unsent(sink: "udpsink0")),
+            ("a udpsink that had no receiver", .unsent(sink: "udpsink0")),
         ]
         for (name, loss) in losses { listing.show(name, loss) }
     }
