@@ -5,12 +5,8 @@ import Testing
 /// Runs the descriptions in Pipelines/ as CI does. Skips those that use a sound system or another program in real time,
 /// which other tests would disturb. CI runs the skipped ones separately.
 @Suite struct PipelinesTests {
-    /// The number of parts that the descriptions are divided into, which run at the same time.
-    private static let partCount = 4
-
-    @Test(
-        "GR-7 every description in Pipelines/ documents what it shows and needs, and runs", arguments: 0..<partCount)
-    func run(part: Int) throws {
+    @Test("GR-7 every description in Pipelines/ documents what it shows and needs, and runs")
+    func run() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let folder = root.appendingPathComponent("Pipelines")
@@ -18,11 +14,10 @@ import Testing
             guard $0.pathExtension == "pipeline" else { return false }
             let text = try String(contentsOf: $0, encoding: .utf8)
             return !text.contains("\n# meanwhile: ") && !text.contains("$SOUND_DIR")
-        }.sorted { $0.path < $1.path }
+        }
         #expect(files.count > 10)
-        let chosen = files.enumerated().filter { $0.offset % Self.partCount == part }.map(\.element.path)
         let child = try ChildProcess.run(
-            root.appendingPathComponent("scripts/test-pipelines").path, chosen,
+            root.appendingPathComponent("scripts/test-pipelines").path, files.map(\.path),
             environment: [
                 "MEDIAGRAPH": ChildProcess.buildFolder.appendingPathComponent("mediagraph").path,
                 // Tolerates 30 of about 75 torn windows of sound, because other tests keep the machine busy. CI also
