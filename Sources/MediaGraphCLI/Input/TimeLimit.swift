@@ -1,21 +1,34 @@
 import Dispatch
+import Glibc
 import MediaGraph
+import Synchronization
 
 /// Limits the time for creating and linking elements, which may block on a hanging server or driver: for example,
 /// `ximagesrc` connects to the X server when it is linked.
 enum TimeLimit {
     /// Runs `body` on another thread and blocks until it returns.
     ///
-    /// Prints a warning after three seconds. Throws `timeOut` after ten seconds and leaves `body` running.
+    /// Prints a warning once `body` has waited for three seconds. Throws `timeOut` after ten seconds and leaves `body`
+    /// running. Seconds in which the process computes don't count: a description of thousands of elements takes long,
+    /// and so does any description on a busy machine.
     static func wait<Value: Sendable>(for body: @escaping @Sendable () throws -> Value) throws -> Value {
-        let warning = DispatchWorkItem {
-            DiagnosticReport().warning(
-                "still creating the elements after 3 s; a server or driver may be hanging: "
-                    + "run `mediagraph doctor` to find it")
+        let call = DeviceCall { Result(catching: body) }
+        let idle = Mutex(IdleSeconds(processTime: processTime()))
+        let timer = DispatchSource.makeTimerSource()
+        timer.setEventHandler {
+            switch idle.withLock({ $0.add(processTime: processTime()) }) {
+            case 3:
+                DiagnosticReport().warning(
+                    "still creating the elements after 3 s; a server or driver may be hanging: "
+                        + "run `mediagraph doctor` to find it")
+            case 10: call.abandon()
+            default: break
+            }
         }
-        DispatchQueue.global().asyncAfter(deadline: .now() + 3, execute: warning)
-        defer { warning.cancel() }
-        guard let result = DeviceCall({ Result(catching: body) }).answer(within: .seconds(10)) else {
+        timer.schedule(deadline: .now() + 1, repeating: 1)
+        timer.activate()
+        defer { timer.cancel() }
+        guard let result = call.answer() else {
             throw MediaGraphError.timeOut(
                 .init(
                     "the elements",
@@ -23,5 +36,32 @@ enum TimeLimit {
                         + "driver; run `mediagraph doctor` to find it"))
         }
         return try result.get()
+    }
+
+    /// Returns the processor time that the process has used since it began.
+    private static func processTime() -> Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+}
+
+/// Counts the seconds in which a process only waited.
+struct IdleSeconds {
+    /// A process that waits, but for its timers, uses less processor time in a second.
+    private static let limit = Duration.milliseconds(5)
+    private var count = 0
+    private var last: Duration
+
+    init(processTime: Duration) { last = processTime }
+
+    /// Records that one more second has passed. Returns the number of idle seconds if this one was idle.
+    ///
+    /// - Parameter processTime: the processor time that the process has used since it began.
+    mutating func add(processTime: Duration) -> Int? {
+        defer { last = processTime }
+        guard processTime - last < Self.limit else { return nil }
+        count += 1
+        return count
     }
 }

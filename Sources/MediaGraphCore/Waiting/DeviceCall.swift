@@ -31,9 +31,9 @@ package final class DeviceCall<Answer: Sendable>: AbandonableCall, Sendable {
     }
 
     /// Blocks until the call returns, and returns its answer; `nil` after the given time, or if the call was abandoned.
-    /// Call it once.
-    package func answer(within time: Duration, on clock: TimerClock = .system) -> Answer? {
-        _ = progress.wait(until: clock.time(after: time), on: clock) { progress -> Bool? in
+    /// Call it once. Without a time, only `abandon` ends the wait.
+    package func answer(within time: Duration? = nil, on clock: TimerClock = .system) -> Answer? {
+        _ = progress.wait(until: time.map(clock.time(after:)), on: clock) { progress -> Bool? in
             if case .waiting = progress { return nil }
             return true
         }
