@@ -1,4 +1,5 @@
 import CMediaGraphABI
+import Foundation
 import GStreamer
 
 /// Sends a virtual microphone's sound into its node (Zoom's `ZoomVideoSDKAudioSender`).
@@ -39,7 +40,7 @@ public final class AudioSender: MediaSender, @unchecked Sendable {
         """
     }
 
-    private let abi: MGAudioSender
+    fileprivate let abi: MGAudioSender
 
     package init(_ abi: MGAudioSender) {
         self.abi = abi
@@ -53,7 +54,7 @@ public final class AudioSender: MediaSender, @unchecked Sendable {
     public var buffered: Duration { .nanoseconds(max(0, control.level(control.context))) }
 
     /// Sends a block, which is copied once. `timestamp` is the running time of its first sample.
-    @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")
+    @available(*, noasync, message: "blocks under back-pressure; write `await` for the form that suspends")
     public func send(
         _ samples: Span<Int16>, sampleRate: Int, channelCount: Int = 1, timestamp: ClockTime? = nil
     ) throws(MediaGraphError) {
@@ -63,7 +64,7 @@ public final class AudioSender: MediaSender, @unchecked Sendable {
     }
 
     /// Sends a block from an array, which is copied once. `timestamp` is the running time of its first sample.
-    @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")
+    @available(*, noasync, message: "blocks under back-pressure; write `await` for the form that suspends")
     public func send(
         _ samples: [Int16], sampleRate: Int, channelCount: Int = 1, timestamp: ClockTime? = nil
     ) throws(MediaGraphError) {
@@ -72,7 +73,7 @@ public final class AudioSender: MediaSender, @unchecked Sendable {
 
     /// Sends a block from raw memory, which is copied once, with the parameters of the SDKs' call. `dataLength` is in
     /// bytes, a multiple of two for each channel.
-    @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")
+    @available(*, noasync, message: "blocks under back-pressure; write `await` for the form that suspends")
     public func send(
         _ data: UnsafeRawPointer, dataLength: Int, sampleRate: Int, channelCount: Int = 1, timestamp: ClockTime? = nil
     ) throws(MediaGraphError) {
@@ -81,7 +82,7 @@ public final class AudioSender: MediaSender, @unchecked Sendable {
 
     /// Sends a block without copying it. `release` is called exactly once with `context`, on any thread, also if this
     /// throws. Don't change or free the memory before.
-    @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")
+    @available(*, noasync, message: "blocks under back-pressure; write `await` for the form that suspends")
     public func send(
         owning memory: UnsafeMutableRawBufferPointer, sampleRate: Int, channelCount: Int = 1,
         timestamp: ClockTime? = nil, release: @convention(c) (UnsafeMutableRawPointer?) -> Void,
@@ -89,35 +90,6 @@ public final class AudioSender: MediaSender, @unchecked Sendable {
     ) throws(MediaGraphError) {
         try send(
             UnsafeRawPointer(memory.baseAddress), memory.count, sampleRate, channelCount, timestamp, release, context)
-    }
-
-    /// Sends a block from a task: suspends under back-pressure instead of blocking the thread. The samples are copied
-    /// before the call suspends. Throws `CancellationError` if the task is cancelled while it waits; the block isn't
-    /// sent then.
-    public func send(
-        _ samples: [Int16], sampleRate: Int, channelCount: Int = 1, timestamp: ClockTime? = nil
-    ) async throws {
-        try await suspending(samples, sampleRate, channelCount, timestamp)
-    }
-
-    /// Sends a block from a task, with the parameters of the SDKs' call. `dataLength` must be the size of `bytes`.
-    public func send(_ bytes: [UInt8], dataLength: Int, sampleRate: Int, channelCount: Int = 1) async throws {
-        guard dataLength == bytes.count else {
-            throw MediaGraphError.invalidParameter(
-                .init("dataLength", expected: "\(bytes.count), the size of the buffer", actual: "\(dataLength)"))
-        }
-        try await suspending(bytes, sampleRate, channelCount, nil)
-    }
-
-    private func suspending<Element: BitwiseCopyable>(
-        _ elements: [Element], _ rate: Int, _ channels: Int, _ timestamp: ClockTime?
-    ) async throws {
-        try await SendSuspension.wait(control) { waiter, ticket, error in
-            elements.withUnsafeBytes { memory in
-                var outgoing = MGOutgoingAudio(memory.baseAddress, memory.count, rate, channels, timestamp)
-                return abi.send_later(control.context, &outgoing, waiter, SendSuspension.done, &ticket, error)
-            }
-        }
     }
 
     private func send(
@@ -128,6 +100,92 @@ public final class AudioSender: MediaSender, @unchecked Sendable {
         outgoing.release = release
         outgoing.release_context = context
         try MediaGraphError.check { abi.send(control.context, &outgoing, $0) }
+    }
+}
+
+/// Sending from tasks: these calls suspend under back-pressure instead of blocking the thread. Waiting tasks get room
+/// in the order of their calls.
+///
+/// Each call throws the errors of its blocking form, and `CancellationError` if the task is cancelled while it waits;
+/// the block isn't sent then. Samples are copied before a call suspends.
+extension AudioSender {
+    /// Sends a block, which is copied once. `timestamp` is the running time of its first sample.
+    public nonisolated(nonsending) func send(
+        _ samples: Span<Int16>, sampleRate: Int, channelCount: Int = 1, timestamp: ClockTime? = nil
+    ) async throws {
+        try await samples.withUnsafeBytes { try begin($0.baseAddress, $0.count, sampleRate, channelCount, timestamp) }?
+            .wait(control)
+    }
+
+    /// Sends a block from an array, which is copied once. `timestamp` is the running time of its first sample.
+    public nonisolated(nonsending) func send(
+        _ samples: [Int16], sampleRate: Int, channelCount: Int = 1, timestamp: ClockTime? = nil
+    ) async throws {
+        try await send(samples.span, sampleRate: sampleRate, channelCount: channelCount, timestamp: timestamp)
+    }
+
+    /// Sends a block from raw memory, which is copied once, with the parameters of the SDKs' call. `dataLength` is in
+    /// bytes, a multiple of two for each channel.
+    public nonisolated(nonsending) func send(
+        _ data: UnsafeRawPointer, dataLength: Int, sampleRate: Int, channelCount: Int = 1, timestamp: ClockTime? = nil
+    ) async throws {
+        try await begin(data, dataLength, sampleRate, channelCount, timestamp)?.wait(control)
+    }
+
+    /// Sends a block from an array of bytes, with the parameters of the SDKs' call. `dataLength` must be the size of
+    /// `bytes`.
+    public nonisolated(nonsending) func send(
+        _ bytes: [UInt8], dataLength: Int, sampleRate: Int, channelCount: Int = 1, timestamp: ClockTime? = nil
+    ) async throws {
+        try await send(bytes.span, dataLength, sampleRate, channelCount, timestamp)
+    }
+
+    /// Sends a block from `Data`, with the parameters of the SDKs' call. `dataLength` must be the size of `bytes`.
+    public nonisolated(nonsending) func send(
+        _ bytes: Data, dataLength: Int, sampleRate: Int, channelCount: Int = 1, timestamp: ClockTime? = nil
+    ) async throws {
+        try await send(bytes.span, dataLength, sampleRate, channelCount, timestamp)
+    }
+
+    /// Sends a block without copying it, under the rules of the blocking form.
+    public nonisolated(nonsending) func send(
+        owning memory: UnsafeMutableRawBufferPointer, sampleRate: Int, channelCount: Int = 1,
+        timestamp: ClockTime? = nil, release: @convention(c) (UnsafeMutableRawPointer?) -> Void,
+        context: UnsafeMutableRawPointer?
+    ) async throws {
+        try await begin(
+            UnsafeRawPointer(memory.baseAddress), memory.count, sampleRate, channelCount, timestamp, release, context)?
+            .wait(control)
+    }
+
+    private nonisolated(nonsending) func send(
+        _ bytes: Span<UInt8>, _ length: Int, _ rate: Int, _ channels: Int, _ timestamp: ClockTime?
+    ) async throws {
+        try MediaGraphError.check(dataLength: length, of: bytes.count)
+        try await bytes.withUnsafeBytes { try begin($0.baseAddress, $0.count, rate, channels, timestamp) }?
+            .wait(control)
+    }
+
+    private func begin(
+        _ data: UnsafeRawPointer?, _ length: Int, _ rate: Int, _ channels: Int, _ timestamp: ClockTime?,
+        _ release: (@convention(c) (UnsafeMutableRawPointer?) -> Void)? = nil,
+        _ context: UnsafeMutableRawPointer? = nil
+    ) throws -> SendSuspension? {
+        var outgoing = MGOutgoingAudio(data, length, rate, channels, timestamp)
+        (outgoing.release, outgoing.release_context) = (release, context)
+        return try SendSuspension.begin { waiter, ticket, error in
+            abi.send_later(control.context, &outgoing, waiter, SendSuspension.done, &ticket, error)
+        }
+    }
+}
+
+extension MediaGraphError {
+    /// Throws `invalidParameter` if the SDKs' parameter `dataLength` isn't the size of the buffer.
+    static func check(dataLength: Int, of size: Int) throws(MediaGraphError) {
+        guard dataLength == size else {
+            throw .invalidParameter(
+                .init("dataLength", expected: "\(size), the size of the buffer", actual: "\(dataLength)"))
+        }
     }
 }
 

@@ -11,12 +11,14 @@ final class SendSuspension: Sendable {
     }
 
     private let state = Mutex(State.undecided)
+    private let ticket = Atomic<UInt64>(0)
 
-    /// Calls a sender's `send_later` through `start`, and suspends if it returns `MG_WAITING`.
-    static func wait(
-        _ control: MGSenderControl,
+    /// Sends by calling a sender's `send_later` through `start`, which reads the bytes before it returns. Returns a
+    /// suspension to wait for if there is no room yet. Throws the node's error, and `CancellationError` in a cancelled
+    /// task.
+    static func begin(
         _ start: (UnsafeMutableRawPointer, inout UInt64, UnsafeMutablePointer<MGError>) -> Int32
-    ) async throws {
+    ) throws -> SendSuspension? {
         try Task.checkCancellation()
         let suspension = SendSuspension()
         let waiter = Unmanaged.passRetained(suspension)
@@ -26,11 +28,19 @@ final class SendSuspension: Sendable {
         guard outcome == MG_WAITING else {
             waiter.release()
             if outcome == MG_REFUSED { throw MediaGraphError(taking: error) }
-            return
+            return nil
         }
-        let (waiting, cancel, context) = (ticket, control.cancel!, Context(raw: control.context))
+        suspension.ticket.store(ticket, ordering: .relaxed)
+        return suspension
+    }
+
+    /// Waits until the payload was accepted. Cancelling the task cancels the send.
+    func wait(_ control: MGSenderControl) async throws {
+        let (waiting, cancel, context) = (
+            ticket.load(ordering: .relaxed), control.cancel!, Context(raw: control.context)
+        )
         try await withTaskCancellationHandler {
-            try await suspension.result
+            try await result
         } onCancel: {
             cancel(context.raw, waiting)
         }

@@ -1,5 +1,6 @@
 import CGStreamer
 import CMediaGraphABI
+import Foundation
 import GStreamer
 
 /// Sends a video source's frames into its node.
@@ -22,22 +23,28 @@ public final class VideoSender: MediaSender, @unchecked Sendable {
     /// - `wrongUsage` outside `startSend`…`stopSend`
     /// - `timeOut` if the queue stayed full for `block-timeout`. By default, live sources have such a limit and fast
     ///   ones don't.
-    @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")
+    @available(*, noasync, message: "blocks under back-pressure; write `await` for the form that suspends")
     public func send(_ bytes: Span<UInt8>, _ frame: FrameDescription) throws(MediaGraphError) {
         try bytes.withUnsafeBytes { (memory) throws(MediaGraphError) in
             try send(memory.baseAddress, length: memory.count, frame, release: nil, context: nil)
         }
     }
 
+    /// Sends a frame from `Data` whose planes follow each other without padding. The bytes are copied once.
+    @available(*, noasync, message: "blocks under back-pressure; write `await` for the form that suspends")
+    public func send(_ bytes: Data, _ frame: FrameDescription) throws(MediaGraphError) {
+        try send(bytes.span, frame)
+    }
+
     /// Sends a frame from an array whose planes follow each other without padding. The bytes are copied once.
-    @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")
+    @available(*, noasync, message: "blocks under back-pressure; write `await` for the form that suspends")
     public func send(_ bytes: [UInt8], _ frame: FrameDescription) throws(MediaGraphError) {
         try send(bytes.span, frame)
     }
 
     /// Sends a frame from raw memory, which is copied once, with the parameters of the SDKs' call. `dataLength` is
     /// `width*height*3/2` for I420 with even width and height; odd chroma sizes are rounded up.
-    @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")
+    @available(*, noasync, message: "blocks under back-pressure; write `await` for the form that suspends")
     public func sendVideoFrame(
         _ buffer: UnsafeRawPointer, width: Int, height: Int, dataLength: Int, rotation: Rotation = .none,
         format: FrameFormat = .i420
@@ -51,7 +58,7 @@ public final class VideoSender: MediaSender, @unchecked Sendable {
     /// Sends a frame without copying it, if GStreamer's layout has no padding at this size; otherwise it is copied
     /// once. `release` is called exactly once with `context`, on any thread, also if this throws. Don't change or free
     /// the memory before.
-    @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")
+    @available(*, noasync, message: "blocks under back-pressure; write `await` for the form that suspends")
     public func send(
         owning memory: UnsafeMutableRawBufferPointer, _ frame: FrameDescription,
         release: @convention(c) (UnsafeMutableRawPointer?) -> Void, context: UnsafeMutableRawPointer?
@@ -60,7 +67,7 @@ public final class VideoSender: MediaSender, @unchecked Sendable {
     }
 
     /// Sends a frame from ``makeFrame(_:)`` without copying it.
-    @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")
+    @available(*, noasync, message: "blocks under back-pressure; write `await` for the form that suspends")
     public func send(_ frame: consuming OutgoingFrame) throws(MediaGraphError) {
         var outgoing = frame.handOver()
         try MediaGraphError.check { abi.send(control.context, &outgoing, $0) }
@@ -80,16 +87,21 @@ public final class VideoSender: MediaSender, @unchecked Sendable {
         _ data: UnsafeRawPointer?, length: Int, _ frame: FrameDescription,
         release: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?, context: UnsafeMutableRawPointer?
     ) throws(MediaGraphError) {
-        var outgoing = MGOutgoingFrame(frame)
-        outgoing.data = data
-        outgoing.length = Int64(length)
-        outgoing.release = release
-        outgoing.release_context = context
+        var outgoing = MGOutgoingFrame(frame, data, length, release, context)
         try MediaGraphError.check { abi.send(control.context, &outgoing, $0) }
     }
 }
 
 extension MGOutgoingFrame {
+    init(
+        _ frame: FrameDescription, _ data: UnsafeRawPointer?, _ length: Int,
+        _ release: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?, _ context: UnsafeMutableRawPointer?
+    ) {
+        self.init(frame)
+        (self.data, self.length) = (data, Int64(length))
+        (self.release, release_context) = (release, context)
+    }
+
     /// All fields except the bytes.
     init(_ frame: FrameDescription) {
         self.init(
@@ -107,37 +119,77 @@ extension MGOutgoingFrame {
 /// in the order of their calls.
 ///
 /// Each call throws the errors of its blocking form, including `timeOut` after `block-timeout`, and `CancellationError`
-/// if the task is cancelled while it waits; the frame isn't sent then.
+/// if the task is cancelled while it waits; the frame isn't sent then. Bytes are copied before a call suspends.
 extension VideoSender {
-    /// Sends a frame whose planes follow each other without padding. The bytes are copied once, before the call
-    /// suspends.
-    public func send(_ bytes: [UInt8], _ frame: FrameDescription) async throws {
-        try await SendSuspension.wait(control) { waiter, ticket, error in
-            bytes.withUnsafeBytes { memory in
-                var outgoing = MGOutgoingFrame(frame)
-                outgoing.data = memory.baseAddress
-                outgoing.length = Int64(memory.count)
-                return abi.send_later(control.context, &outgoing, waiter, SendSuspension.done, &ticket, error)
-            }
-        }
+    /// Sends a frame whose planes follow each other without padding. The bytes are copied once.
+    public nonisolated(nonsending) func send(_ bytes: Span<UInt8>, _ frame: FrameDescription) async throws {
+        try await bytes.withUnsafeBytes { try begin($0.baseAddress, $0.count, frame) }?.wait(control)
     }
 
-    /// Sends a frame with the parameters of the SDKs' call. `dataLength` must be the size of `bytes`.
-    public func sendVideoFrame(
+    /// Sends a frame from an array whose planes follow each other without padding. The bytes are copied once.
+    public nonisolated(nonsending) func send(_ bytes: [UInt8], _ frame: FrameDescription) async throws {
+        try await send(bytes.span, frame)
+    }
+
+    /// Sends a frame from `Data` whose planes follow each other without padding. The bytes are copied once.
+    public nonisolated(nonsending) func send(_ bytes: Data, _ frame: FrameDescription) async throws {
+        try await send(bytes.span, frame)
+    }
+
+    /// Sends a frame from raw memory, which is copied once, with the parameters of the SDKs' call.
+    public nonisolated(nonsending) func sendVideoFrame(
+        _ buffer: UnsafeRawPointer, width: Int, height: Int, dataLength: Int, rotation: Rotation = .none,
+        format: FrameFormat = .i420
+    ) async throws {
+        let frame = FrameDescription(width: width, height: height, format: format, rotation: rotation)
+        try await begin(buffer, dataLength, frame)?.wait(control)
+    }
+
+    /// Sends a frame from an array, with the parameters of the SDKs' call. `dataLength` must be the size of `bytes`.
+    public nonisolated(nonsending) func sendVideoFrame(
         _ bytes: [UInt8], width: Int, height: Int, dataLength: Int, rotation: Rotation = .none,
         format: FrameFormat = .i420
     ) async throws {
-        guard dataLength == bytes.count else {
-            throw MediaGraphError.invalidParameter(
-                .init("dataLength", expected: "\(bytes.count), the size of the buffer", actual: "\(dataLength)"))
-        }
-        try await send(bytes, FrameDescription(width: width, height: height, format: format, rotation: rotation))
+        try MediaGraphError.check(dataLength: dataLength, of: bytes.count)
+        try await send(
+            bytes.span, FrameDescription(width: width, height: height, format: format, rotation: rotation))
+    }
+
+    /// Sends a frame from `Data`, with the parameters of the SDKs' call. `dataLength` must be the size of `bytes`.
+    public nonisolated(nonsending) func sendVideoFrame(
+        _ bytes: Data, width: Int, height: Int, dataLength: Int, rotation: Rotation = .none,
+        format: FrameFormat = .i420
+    ) async throws {
+        try MediaGraphError.check(dataLength: dataLength, of: bytes.count)
+        try await send(
+            bytes.span, FrameDescription(width: width, height: height, format: format, rotation: rotation))
+    }
+
+    /// Sends a frame without copying it, under the rules of the blocking form.
+    public nonisolated(nonsending) func send(
+        owning memory: UnsafeMutableRawBufferPointer, _ frame: FrameDescription,
+        release: @convention(c) (UnsafeMutableRawPointer?) -> Void, context: UnsafeMutableRawPointer?
+    ) async throws {
+        try await begin(UnsafeRawPointer(memory.baseAddress), memory.count, frame, release, context)?.wait(control)
     }
 
     /// Sends a frame from ``makeFrame(_:)`` without copying it.
-    public func send(_ frame: consuming OutgoingFrame) async throws {
+    public nonisolated(nonsending) func send(_ frame: consuming OutgoingFrame) async throws {
         var outgoing = frame.handOver()
-        try await SendSuspension.wait(control) { waiter, ticket, error in
+        try await begin(&outgoing)?.wait(control)
+    }
+
+    private func begin(
+        _ data: UnsafeRawPointer?, _ length: Int, _ frame: FrameDescription,
+        _ release: (@convention(c) (UnsafeMutableRawPointer?) -> Void)? = nil,
+        _ context: UnsafeMutableRawPointer? = nil
+    ) throws -> SendSuspension? {
+        var outgoing = MGOutgoingFrame(frame, data, length, release, context)
+        return try begin(&outgoing)
+    }
+
+    private func begin(_ outgoing: inout MGOutgoingFrame) throws -> SendSuspension? {
+        try SendSuspension.begin { waiter, ticket, error in
             abi.send_later(control.context, &outgoing, waiter, SendSuspension.done, &ticket, error)
         }
     }

@@ -1,4 +1,5 @@
 import CMediaGraphABI
+import Foundation
 import GStreamer
 import Synchronization
 import TestSupport
@@ -35,6 +36,48 @@ import Testing
             return
         }
         #expect(seen.all == Array(0..<200))
+    }
+
+    @Test("SE-13 a task sends frames from arrays, spans, Data and raw memory, also with the SDKs' parameters")
+    func kinds() async throws {
+        let graph = try Graph("videosource name=src pace=fast ! rawdatapipe name=pipe")
+        let released = Log<Bool>()
+        try graph.videoSource("src").attach(
+            TaskSource { sender in
+                let bytes = Self.bytes
+                let (size, frame) = (bytes.count, FrameDescription(width: 16, height: 16))
+                let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
+                memory.copyBytes(from: bytes)
+                try await sender.send(bytes, frame)
+                try await sender.send(bytes.span, frame)
+                try await sender.send(Data(bytes), frame)
+                try await sender.sendVideoFrame(bytes, width: 16, height: 16, dataLength: size)
+                try await sender.sendVideoFrame(Data(bytes), width: 16, height: 16, dataLength: size)
+                try await sender.sendVideoFrame(memory.baseAddress!, width: 16, height: 16, dataLength: size)
+                let context = Unmanaged.passRetained(Releasing(memory, released)).toOpaque()
+                try await sender.send(
+                    owning: memory, frame,
+                    release: { Unmanaged<Releasing>.fromOpaque($0!).takeRetainedValue().release() },
+                    context: context)
+                await #expect(throws: MediaGraphError.self) {
+                    try await sender.sendVideoFrame(Data(bytes), width: 16, height: 16, dataLength: size - 1)
+                }
+            })
+        let seen = Log<[UInt8]>()
+        try graph.rawDataPipe("pipe").receive { seen.add($0.packedBytes) }
+        try await graph.run()
+        #expect(seen.all == Array(repeating: Self.bytes, count: 7) && released.all == [true])
+    }
+
+    /// Memory of an application that is sent without a copy.
+    private final class Releasing {
+        private let memory: UnsafeMutableRawBufferPointer
+        private let log: Log<Bool>
+        init(_ memory: UnsafeMutableRawBufferPointer, _ log: Log<Bool>) { (self.memory, self.log) = (memory, log) }
+        func release() {
+            memory.deallocate()
+            log.add(true)
+        }
     }
 
     @Test("VS-10 an error that `run` throws is posted with the node's name")
