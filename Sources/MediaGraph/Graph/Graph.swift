@@ -28,17 +28,17 @@ public final class Graph: Sendable {
     let conflict = Mutex<String?>(nil)
     let streams = WeakChannels()
     let stock = StockNodes()
-    private let outputFiles = OutputFiles()
-    private let padCompletion = PadCompletion()
-    private let emptyContainers = EmptyContainers()
+    let outputFiles = OutputFiles()
+    let padCompletion = PadCompletion()
+    let emptyContainers = EmptyContainers()
     let streamWatch = StreamWatch()
     let mediaRange = GraphMediaRange()
     let frameLimit = Mutex<FrameLimit?>(nil)
-    private let screens = ScreenCaptures()
+    let screens = ScreenCaptures()
     /// Whether the graph is live: then each sink goes to PLAYING as soon as it has its first buffer.
-    private let playsAlone = Atomic(false)
-    private let readers = EventReaders<GraphEvent>()
-    private let listener = Mutex<Listener?>(nil)
+    let playsAlone = Atomic(false)
+    let readers = EventReaders<GraphEvent>()
+    let listener = Mutex<Listener?>(nil)
     /// Declared last, so that it is released after the other properties.
     private let life = Life()
 
@@ -71,6 +71,7 @@ public final class Graph: Sendable {
     /// Makes a graph from a description in which ``diagnose(_:isMadeNext:isComplete:)`` has found no error. The caller
     /// must have called that function, because it also registers the nodes.
     package init(checked resolved: ResolvedDescription) throws(GraphError) {
+        _ = Self.ignoresBrokenPipes
         description = resolved.description
         let text: String
         do { text = try resolved.text } catch { throw .description(error) }
@@ -85,6 +86,7 @@ public final class Graph: Sendable {
         pipeline.onEachElement { [weak streamWatch] element in
             element.disableWAVPullMode()
             element.delayPullUntilPlugged()
+            element.keepFinishedFile()
             streamWatch?.watchAdded(element)
         }
         pipeline.onMessage { [weak self] message in self?.handle(message) }
@@ -95,9 +97,11 @@ public final class Graph: Sendable {
         streams.end(.stopped)
         // A streaming thread may release the last reference, and must never stop its own element.
         padCompletion.end()
+        let pipes = StalledPipes(pipeline)
         control.async { [pipeline, stock, outputFiles, mediaRange] in
             stock.willStop()
             pipeline.setState(.null)
+            pipes.end()
             SessionJoins.forget(pipeline)
             mediaRange.end()
             outputFiles.close()
@@ -220,7 +224,7 @@ public final class Graph: Sendable {
     }
 
     /// Waits until the run has ended or the task is cancelled. A `run` of `nil` means the current run.
-    private func awaitEnd(of run: Int?) async -> GraphEnd {
+    func awaitEnd(of run: Int?) async -> GraphEnd {
         let waiter = state.withLock { $0.makeWaiter() }
         defer { state.withLock { $0.forget(waiter) } }
         return await withTaskCancellationHandler {
@@ -275,67 +279,6 @@ public final class Graph: Sendable {
     /// Ends the run because its task was cancelled.
     private func cancel(_ run: Int) { finish(.stopped, of: run) }
 
-    /// Ends the stream at the sources, waits until all data has arrived, files are complete and handlers have finished,
-    /// and stops the graph.
-    ///
-    /// After `limit` the graph stops even if data is still on its way; the result is then ``GraphEnd/stopped``.
-    @discardableResult
-    public func finish(within limit: Duration = .seconds(5)) async -> GraphEnd {
-        // The caller of `run()`, which ends too, may begin the next run before this returns.
-        let run = state.withLock { $0.generation }
-        requestEndOfStream(of: run)
-        let timer = Task { [self] in
-            try await Task.sleep(for: limit)
-            finish(.stopped, of: run)
-        }
-        // In a task of its own, so that a cancelled caller waits too; `limit` bounds the wait.
-        let end = await Task { await awaitEnd(of: run) }.value
-        timer.cancel()
-        await stop(run)
-        return end
-    }
-
-    /// Stops the graph without waiting for data that is on its way. When this returns, no handler is running and none
-    /// will be called.
-    ///
-    /// Don't call this from inside a handler, where it would wait for that handler's own end and never return. Call
-    /// ``requestStop()`` there.
-    public func stop() async {
-        await stop(state.withLock { $0.generation })
-    }
-
-    private func stop(_ run: Int) async {
-        guard state.withLock({ $0.generation == run }) else { return }
-        finish(.stopped, of: run)
-        // However the run ended: a streaming thread that waits for a reader of frames would block the state change.
-        streams.end(.stopped)
-        SessionJoins.cancel(in: pipeline, run: run)
-        await withCheckedContinuation { continuation in
-            control.async { [self] in
-                if state.withLock({ $0.generation == run }) {
-                    playsAlone.store(false, ordering: .releasing)
-                    screens.end { [stock, pipeline] in
-                        stock.willStop()
-                        pipeline.setState(.null)
-                    }
-                    SessionJoins.forget(pipeline)
-                    outputFiles.close()
-                    streamWatch.end(in: pipeline)
-                    mediaRange.end()
-                    padCompletion.end()
-                    emptyContainers.end()
-                    stock.didStop()
-                    state.withLock { $0.stopped(run) }
-                }
-                continuation.resume()
-            }
-        }
-    }
-
-    /// Ends the graph and returns at once; ``run()`` and ``waitUntilEnd()`` then return. Callable from any thread, and
-    /// from inside handlers.
-    public func requestStop() { finish(.stopped) }
-
     /// Runs `body` on the control queue, between two state changes of the graph, and waits for it without blocking a
     /// cooperative thread. For work that changes the states of elements.
     func onControlQueue(_ body: @escaping @Sendable () throws(MediaGraphError) -> Void) async throws(MediaGraphError) {
@@ -361,7 +304,7 @@ public final class Graph: Sendable {
         case .error(let report):
             let failure = ElementFailure(message, report)
             let isOutlived =
-                message.source.map { listener.withLock { $0 }?.outlives($0) ?? false } ?? false
+                message.source.map { listener.withLock { $0 }?.outlives(($0, failure)) ?? false } ?? false
                 && !ScreenCaptures.processEnds
             if isOutlived { tell(.warning(failure)) } else { finish(.failed(failure)) }
         case .warning(let report):
@@ -403,24 +346,8 @@ public final class Graph: Sendable {
         }
     }
 
-    /// Asks the sources to end their streams, and returns at once. ``waitUntilEnd()`` returns when all data has
-    /// arrived.
-    ///
-    /// Unlike ``finish(within:)``, this doesn't stop the graph afterwards, so its counters can still be read.
-    public func requestEndOfStream() { requestEndOfStream(of: state.withLock { $0.generation }) }
-
-    private func requestEndOfStream(of run: Int) {
-        state.withLock { $0.askToEnd(run) }
-        control.async { [self] in
-            guard state.withLock({ $0.isCurrent(run) }) else { return }
-            // A session that reads nobody, or a speaker without inputs, has no source that could send EOS.
-            guard !pipeline.sources.isEmpty else { return finish(.endOfStream, of: run) }
-            stock.endStream(of: pipeline) { [weak self] in self?.state.withLock { $0.isCurrent(run) } == true }
-        }
-    }
-
     /// Writes the graph to `$GST_DEBUG_DUMP_DOT_DIR` if that is set. Queued, so that a later stop doesn't overtake it.
-    private func dumpDotFile(_ moment: String) {
+    func dumpDotFile(_ moment: String) {
         control.async { [pipeline] in pipeline.dumpDotFile("mediagraph.\(moment)") }
     }
 
@@ -433,24 +360,5 @@ public final class Graph: Sendable {
     private func tell(_ event: GraphEvent) {
         listener.withLock { $0 }?.receive(event)
         readers.yield(event)
-    }
-
-    /// Ends the run, unless it has already ended. A `run` of `nil` means the current run.
-    private func finish(_ end: GraphEnd, of run: Int? = nil) {
-        guard let waiting = state.withLock({ $0.end(end, of: run) }) else { return }
-        if case .failed(let failure) = end {
-            dumpDotFile("error")
-            if failure.debug.contains("not-negotiated") {
-                control.async { [self] in
-                    let found = currentFormatConflict
-                    conflict.withLock { $0 = found }
-                }
-            }
-        }
-        streams.end(end)
-        waiting.resumeAll(.ended(end))
-        listener.withLock { $0 }?.receive(.ended(end))
-        readers.yield(.ended(end))
-        readers.finish()
     }
 }
