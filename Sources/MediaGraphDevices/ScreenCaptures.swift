@@ -22,8 +22,8 @@ package final class ScreenCaptures: Sendable {
 
     package init() {}
 
-    /// Starts a run. Returns whether the graph has elements that capture a screen. The pipeline is searched once, because
-    /// its elements don't change after the graph is made.
+    /// Starts a run. Returns whether the graph has elements that capture a screen. The pipeline is searched once; `add`
+    /// tells of elements that come later.
     ///
     /// - Parameters:
     ///   - control: The queue on which the graph's elements are changed.
@@ -94,6 +94,28 @@ package final class ScreenCaptures: Sendable {
     /// posted an error then.
     package func confirm() -> Bool {
         each { capture throws(MediaGraphError) in try capture.confirm() }
+    }
+
+    /// Looks up the windows of an element that is added to the running graph, and of the elements inside it. Call it
+    /// before the element starts, on the queue on which the graph's elements are changed.
+    package func add(_ element: Element) throws(MediaGraphError) {
+        let new = element.withContents.compactMap(ScreenCapture.init).filter { $0.element.deviceSource == nil }
+        for capture in new { try capture.choose(within: ScreenTurn.graphTimeLimit) }
+        captures.withLock { $0.all = ($0.all ?? []) + new }
+    }
+
+    /// Checks that the windows of an added element still exist. Call it once the element runs.
+    package func confirm(_ element: Element) throws(MediaGraphError) {
+        let contents = Set(element.withContents)
+        for capture in captures.withLock({ $0.all }) ?? [] where contents.contains(capture.element) {
+            try capture.confirm()
+        }
+    }
+
+    /// Forgets the captures of an element that is removed.
+    package func remove(_ element: Element) {
+        let contents = Set(element.withContents)
+        captures.withLock { captures in captures.all?.removeAll { contents.contains($0.element) } }
     }
 
     private func each(_ body: (ScreenCapture) throws(MediaGraphError) -> Void) -> Bool {

@@ -37,6 +37,13 @@ extension Element {
         guard isBin else { return [] }
         return collect(gst_bin_iterate_sources(raw.assumingMemoryBound(to: GstBin.self)), Element.init(retaining:))
     }
+
+    /// The element, followed by the elements that it contains at any depth if it is a bin, in no defined order.
+    package var withContents: [Element] {
+        guard isBin else { return [self] }
+        let bin = raw.assumingMemoryBound(to: GstBin.self)
+        return [self] + collect(gst_bin_iterate_recurse(bin), Element.init(retaining:))
+    }
 }
 
 /// Calls `make` for each object of an iterator and returns the results. Frees the iterator.

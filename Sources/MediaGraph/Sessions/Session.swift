@@ -24,6 +24,10 @@ public final class Session: Sendable {
         var pipes: [PipeIdentity: PipeReader] = [:]
         /// Stops the graph after a run that ended by itself.
         var leaving: Task<Void, Never>?
+        /// Starts the graph.
+        var starting: Task<Result<Void, MediaGraphError>, Never>?
+        /// How often `leave` has been called. A start that finds another number than it began with ends.
+        var leaveCount = 0
     }
 
     /// The settings that the session was made with.
@@ -93,9 +97,9 @@ public final class Session: Sendable {
     /// task is cancelled before the user has joined, and `wrongUsage` if the session is already joined. A preview that
     /// ran before continues after each of these errors, except after ``leave()``.
     public func join() async throws(MediaGraphError) {
-        let before = state.withLock { state in
+        let (before, leaveCount) = state.withLock { state in
             defer { if state.phase == .outside || state.phase == .previewing { state.phase = .joining } }
-            return state.phase
+            return (state.phase, state.leaveCount)
         }
         guard before == .outside || before == .previewing else {
             throw .wrongUsage(.init("the session", actual: "has already been joined; call leave() first"))
@@ -106,7 +110,7 @@ public final class Session: Sendable {
                 throw error
             }
         } else {
-            do throws(MediaGraphError) { try await start(joins: true) } catch {
+            do throws(MediaGraphError) { try await start(joins: true, leaveCount) } catch {
                 giveUp(.joining)
                 throw error
             }
@@ -132,12 +136,33 @@ public final class Session: Sendable {
         }
     }
 
-    private func start(joins: Bool) async throws(MediaGraphError) {
-        // A run that ended by itself may still be stopping.
-        await state.withLock { $0.leaving }?.value
-        // Setting `join` only fails while the graph runs, and then `graph.start` throws.
-        try? await setJoins(joins)
-        do throws(GraphError) { try await graph.start() } catch { throw MediaGraphError(error, "the session") }
+    /// Starts the graph. Throws `notInSession` if `leave` has been called more often than `leaveCount` times.
+    private func start(joins: Bool, _ leaveCount: Int) async throws(MediaGraphError) {
+        // A task, so that `leave` can wait for it.
+        let starting = Task { () -> Result<Void, MediaGraphError> in
+            // A run that ended by itself may still be stopping.
+            await state.withLock { $0.leaving }?.value
+            // Setting `join` only fails while the graph runs, and then `graph.start` throws.
+            try? await setJoins(joins)
+            let hasLeft = { [self] in state.withLock { $0.leaveCount != leaveCount } }
+            do throws(GraphError) {
+                guard !hasLeft() else { throw .stopped }
+                try await graph.start()
+                guard !hasLeft() else {
+                    await graph.stop()
+                    throw .stopped
+                }
+                return .success(())
+            } catch { return .failure(MediaGraphError(error, "the session")) }
+        }
+        state.withLock { $0.starting = starting }
+        let result = await withTaskCancellationHandler {
+            await starting.value
+        } onCancel: {
+            starting.cancel()
+        }
+        state.withLock { if $0.starting == starting { $0.starting = nil } }
+        try result.get()
     }
 
     /// Joins the room in the graph that runs for the preview. Cancelling the task ends only the join.
@@ -163,13 +188,13 @@ public final class Session: Sendable {
 
     /// Starts the graph without joining the room. Does nothing if the graph is running.
     func startPreview() async throws(MediaGraphError) {
-        let isFirst = state.withLock { state in
-            guard state.phase == .outside else { return false }
+        let leaveCount = state.withLock { state -> Int? in
+            guard state.phase == .outside else { return nil }
             state.phase = .previewing
-            return true
+            return state.leaveCount
         }
-        guard isFirst else { return }
-        do throws(MediaGraphError) { try await start(joins: false) } catch {
+        guard let leaveCount else { return }
+        do throws(MediaGraphError) { try await start(joins: false, leaveCount) } catch {
             giveUp(.previewing)
             throw error
         }
@@ -182,7 +207,15 @@ public final class Session: Sendable {
 
     /// Leaves the room and closes the devices. When this returns, no handler is running and none will be called.
     /// Subscriptions remain for the next time that the session is joined.
-    public func leave() async { await graph.stop() }
+    public func leave() async {
+        let starting = state.withLock { state in
+            state.leaveCount += 1
+            return state.starting
+        }
+        await graph.stop()
+        // The graph may have been started after it was stopped here; then the start itself stops it.
+        _ = await starting?.value
+    }
 
     /// Whether the user is in the room.
     public var isJoined: Bool { state.withLock { $0.phase == .joined } }
@@ -246,11 +279,11 @@ public final class Session: Sendable {
     ///
     /// If a source of this user fails in the room, only its stream or the share that it feeds ends, with a warning. A
     /// failure while the user joins ends the session.
-    private func outlives(_ element: Element?) -> Bool {
+    private func outlives(_ failed: (element: Element, failure: ElementFailure)?) -> Bool {
         let phase = state.withLock { $0.phase }
-        guard let element else { return phase == .joining || phase == .joined }
+        guard let (element, failure) = failed else { return phase == .joining || phase == .joined }
         guard phase == .joined else { return false }
-        if share.forget(ifItContains: element) { return true }
+        if share.forget(ifItContains: element, failure) { return true }
         return element.leadsOnlyToSessions
     }
 

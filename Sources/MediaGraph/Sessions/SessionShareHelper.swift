@@ -20,17 +20,41 @@ public struct SessionShareHelper: Sendable {
     public func startSharing(
         _ source: (any ShareSource)?, audioSource: (any ShareAudioSource)? = nil, playLocally: Bool = false
     ) async throws(MediaGraphError) {
-        guard session.isJoined else {
-            throw .notInSession(.init("the session's share", actual: "can't start before the session is joined"))
-        }
+        try checkIsJoined()
         guard source != nil || audioSource != nil else {
             throw .wrongUsage(.init("the session's share", actual: "needs a video source, an audio source, or both"))
         }
-        try await session.share.start(source, audioSource, speaker: playLocally ? try speaker(audioSource) : nil)
+        let speaker = playLocally ? try speaker(hasSound: audioSource != nil) : nil
+        try await session.share.start(source, audioSource, speaker: speaker)
     }
 
-    private func speaker(_ source: (any ShareAudioSource)?) throws(MediaGraphError) -> String {
-        guard source != nil else {
+    /// Shares a screen, a window or anything else that elements capture (startShareScreen), until ``stopSharing()`` is
+    /// called or the session is left: `startSharing("ximagesrc")`.
+    ///
+    /// `description` is a description of elements that ends with video, and `audio` is one that ends with the share's
+    /// sound, such as `pulsesrc device=….monitor`. Otherwise this works like
+    /// ``startSharing(_:audioSource:playLocally:)``. A window that is closed ends the share, with a warning. The share
+    /// can't be paused.
+    ///
+    /// Throws the errors of that function, `invalidParameter` if a description can't be parsed or doesn't end with one
+    /// stream, `noDevice`, `deviceBusy` or `unsupported` if the source can't start, and `timeOut` if a server or driver
+    /// doesn't answer within 10 s.
+    public func startSharing(
+        _ description: String, audio: String? = nil, playLocally: Bool = false
+    ) async throws(MediaGraphError) {
+        try checkIsJoined()
+        let speaker = playLocally ? try speaker(hasSound: audio != nil) : nil
+        try await session.share.start(description, sound: audio, speaker: speaker)
+    }
+
+    private func checkIsJoined() throws(MediaGraphError) {
+        guard session.isJoined else {
+            throw .notInSession(.init("the session's share", actual: "can't start before the session is joined"))
+        }
+    }
+
+    private func speaker(hasSound: Bool) throws(MediaGraphError) -> String {
+        guard hasSound else {
             throw .noAudio(.init("the session's share", actual: "needs an audio source to play it locally"))
         }
         guard let speaker = session.context.speaker else {
@@ -45,10 +69,10 @@ public struct SessionShareHelper: Sendable {
     public func stopSharing() async { await session.share.stop() }
 
     /// Pauses the share: stops its sources, and tells the other users that the share is off (pauseShare). Throws
-    /// `noShare` if nothing is shared.
+    /// `noShare` if nothing is shared, and `unsupported` if a description's elements are shared.
     public func pause() async throws(MediaGraphError) { try await session.share.node.pause() }
 
-    /// Restarts the share's sources after ``pause()``. Throws `noShare` if nothing is shared.
+    /// Restarts the share's sources after ``pause()``. Throws the errors of `pause`.
     public func resume() async throws(MediaGraphError) { try await session.share.node.resume() }
 
     /// Whether the session's own user has a share, paused or not.

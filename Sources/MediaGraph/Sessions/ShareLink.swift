@@ -1,22 +1,35 @@
 import GStreamer
 import MediaGraphCore
+import MediaGraphDescription
+import MediaGraphDevices
 import MediaGraphElements
 import MediaGraphSession
 import Synchronization
 
-/// A session's `sharesource` while something is shared, and the elements that play the share's audio locally, if
-/// requested:
+/// What a session shares, and the elements that play the share's audio locally, if requested. The source is a
+/// `sharesource` for handlers, or elements made from descriptions:
 ///
 /// ```
-/// sharesource ─▶ session.share
-///         └─▶ tee ─▶ session.shareaudio
-///              └──▶ queue ─▶ a device
+/// source ─▶ session.share
+/// source ─▶ tee ─▶ session.shareaudio
+///            └──▶ queue ─▶ a device
 /// ```
 final class ShareLink: Sendable {
     private struct Share: Sendable {
-        let source: Element
-        let hasPicture: Bool
+        /// The elements that send, without the player.
+        let sources: [Element]
+        let picture: Output?
+        let sound: Output?
         var player: Player?
+        /// Whether `sources` is a `sharesource`.
+        var hasHandlers = false
+    }
+
+    /// A stream of the share.
+    private struct Output: Sendable {
+        let pad: Pad
+        /// The stream's beginning as a description.
+        let text: String
     }
 
     private struct Player: Sendable {
@@ -26,30 +39,97 @@ final class ShareLink: Sendable {
         let text: String
     }
 
+    private struct State: Sendable {
+        var share: Share?
+        /// The failure that ended the last share.
+        var failure: ElementFailure?
+    }
+
+    /// The time for making elements from a description, which may connect to a server that hangs.
+    private static let timeLimit = Duration.seconds(10)
+
     private let sessionGraph: SessionGraph
-    private let share = Mutex<Share?>(nil)
+    private let state = Mutex(State())
 
     init(_ sessionGraph: SessionGraph) { self.sessionGraph = sessionGraph }
 
-    var isOn: Bool { share.withLock { $0 != nil } }
+    var isOn: Bool { share != nil }
+
+    private var share: Share? { state.withLock { $0.share } }
 
     var node: ShareSourceNode {
         get throws(MediaGraphError) {
-            guard let share = share.withLock({ $0 }) else {
-                throw .noShare(.init("the session's share", actual: "hasn't started"))
+            guard let share else { throw .noShare(.init("the session's share", actual: "hasn't started")) }
+            guard share.hasHandlers else {
+                throw .unsupported(
+                    .init(
+                        "the session's share",
+                        actual: "can't be paused, because it is a description's; stop it, and start it again later"))
             }
-            return ShareSourceNode(graph: sessionGraph.graph, element: share.source)
+            return ShareSourceNode(graph: sessionGraph.graph, element: share.sources[0])
         }
     }
 
+    // MARK: Starting
+
+    /// Shares what handlers send.
     func start(
         _ source: (any ShareSource)?, _ audioSource: (any ShareAudioSource)?, speaker: String?
     ) async throws(MediaGraphError) {
         guard !isOn else { throw Self.alreadyStarted }
-        var new = Share(source: try SessionGraph.make("sharesource", "share", []), hasPicture: source != nil)
-        let node = ShareSourceNode(graph: sessionGraph.graph, element: new.source)
+        let element = try SessionGraph.make("sharesource", "share", [])
+        let node = ShareSourceNode(graph: sessionGraph.graph, element: element)
         if let source { try node.attach(source) }
         if let audioSource { try node.attach(audioSource: audioSource) }
+        try await start(
+            Share(
+                sources: [element],
+                picture: source == nil ? nil : element.staticPad("src").map { Output(pad: $0, text: "share.") },
+                sound: audioSource == nil
+                    ? nil : element.requestPad("audio").map { Output(pad: $0, text: "share.audio") },
+                hasHandlers: true), speaker)
+    }
+
+    /// Shares what the elements of descriptions send.
+    func start(_ picture: String?, sound: String?, speaker: String?) async throws(MediaGraphError) {
+        guard !isOn else { throw Self.alreadyStarted }
+        let made = try await runBlocking { () throws(MediaGraphError) in
+            (try picture.map(Self.make), try sound.map(Self.make))
+        }
+        try await start(
+            Share(
+                sources: [made.0?.source, made.1?.source].compactMap(\.self), picture: made.0?.output,
+                sound: made.1?.output), speaker)
+    }
+
+    /// Makes elements that end with one stream.
+    private static func make(_ text: String) throws(MediaGraphError) -> (source: Element, output: Output) {
+        let factories = Description(text).resolved().factories
+        let call = DeviceCall {
+            Result { () throws(MediaGraphError) in
+                try ScreenTurn.make(factories, within: ScreenTurn.graphTimeLimit) { () throws(MediaGraphError) in
+                    try SessionGraph.make(parsing: text)
+                }
+            }
+        }
+        guard let answer = call.answer(within: timeLimit) else {
+            throw .timeOut(
+                .init(
+                    "\"\(text)\"",
+                    actual: "couldn't be created within \(timeLimit.components.seconds) s, because an element waits "
+                        + "for a server or driver; run `mediagraph doctor` to find it"))
+        }
+        let source = try answer.get()
+        let outputs = source.pads.filter { $0.direction == .source }
+        guard let pad = outputs.first, outputs.count == 1, source.pads.count == 1 else {
+            throw .invalidParameter(
+                .init("\"\(text)\"", actual: "must end with one stream, and begin with a source"))
+        }
+        return (source, Output(pad: pad, text: text))
+    }
+
+    private func start(_ new: Share, _ speaker: String?) async throws(MediaGraphError) {
+        var new = new
         if let speaker {
             let text = "queue ! \(speaker)"
             new.player = Player(
@@ -57,64 +137,96 @@ final class ShareLink: Sendable {
                 text: text)
         }
         let made = new
-        let isFirst = share.withLock { share in
-            guard share == nil else { return false }
-            share = made
+        let isFirst = state.withLock { state in
+            guard state.share == nil else { return false }
+            state = State(share: made)
             return true
         }
         guard isFirst else { throw Self.alreadyStarted }
-        let hasSound = audioSource != nil
-        try await sessionGraph.graph.onControlQueue { [self] () throws(MediaGraphError) in
-            // Since then, the share may have been stopped, or the session left: its removal came before this.
-            guard isCurrent(made) else {
-                throw .noShare(.init("the session's share", actual: "was stopped while it started"))
+        do throws(MediaGraphError) {
+            try await sessionGraph.graph.onControlQueue { [self] () throws(MediaGraphError) in try connect(made) }
+        } catch {
+            let isMine = state.withLock { state in
+                guard state.share?.sources == made.sources else { return false }
+                state.share = nil
+                return true
             }
-            sessionGraph.graph.pipeline.add(made.source)
-            if made.hasPicture { sessionGraph.link(made.source.staticPad("src"), StreamKind.share.inputPad) }
-            if hasSound { Self.linkSound(made, sessionGraph) }
-            made.source.syncState()
+            if isMine { sessionGraph.enqueue { Self.remove(made, $0) } }
+            throw error
         }
     }
 
-    private func isCurrent(_ made: Share) -> Bool { share.withLock { $0?.source == made.source } }
+    /// Adds a share to the graph and starts it. Called on the control queue.
+    private func connect(_ made: Share) throws(MediaGraphError) {
+        // Since then, the share may have been stopped, or the session left: its removal came before this.
+        guard isCurrent(made) else {
+            throw .noShare(.init("the session's share", actual: "was stopped while it started"))
+        }
+        for source in made.sources { sessionGraph.graph.pipeline.add(source) }
+        if let picture = made.picture { sessionGraph.link(picture.pad, StreamKind.share.inputPad) }
+        if let sound = made.sound { Self.linkSound(sound.pad, made.player, sessionGraph) }
+        for source in made.sources {
+            guard source.setState(.ready) != .failure else { throw failure }
+            try sessionGraph.graph.screens.add(source)
+            guard source.syncState() else { throw failure }
+            try sessionGraph.graph.screens.confirm(source)
+        }
+    }
+
+    /// The error for a share whose source couldn't start.
+    private var failure: MediaGraphError {
+        guard let failure = state.withLock({ $0.failure }) else {
+            return .processingFailed(.init("the session's share", actual: "couldn't be started"))
+        }
+        return MediaGraphError(.failed(failure), "the session's share")
+    }
+
+    private func isCurrent(_ made: Share) -> Bool { share?.sources == made.sources }
 
     private static var alreadyStarted: MediaGraphError {
         .alreadyInUse(.init("the session's share", actual: "has already started; stop it first"))
     }
 
-    private static func linkSound(_ share: Share, _ sessionGraph: SessionGraph) {
-        let sound = share.source.requestPad("audio")
-        guard let player = share.player else { return sessionGraph.link(sound, StreamKind.shareAudio.inputPad) }
+    private static func linkSound(_ sound: Pad, _ player: Player?, _ sessionGraph: SessionGraph) {
+        guard let player else { return sessionGraph.link(sound, StreamKind.shareAudio.inputPad) }
         for element in [player.device, player.tee] { sessionGraph.add(element) }
         sessionGraph.link(player.tee.requestPad("src_%u"), StreamKind.shareAudio.inputPad)
         sessionGraph.link(player.tee.requestPad("src_%u"), to: player.device)
         sessionGraph.link(sound, to: player.tee)
     }
 
+    // MARK: The end
+
     func stop() async {
-        guard let old = share.withLock({ $0.take() }) else { return }
+        guard let old = take() else { return }
         try? await sessionGraph.graph.onControlQueue { [sessionGraph] in Self.remove(old, sessionGraph) }
     }
 
+    private func take() -> Share? { state.withLock { $0.share.take() } }
+
     /// Removes the share without waiting, because the session has been left or the share has failed.
     func forget() {
-        guard let old = share.withLock({ $0.take() }) else { return }
+        guard let old = take() else { return }
         sessionGraph.enqueue { Self.remove(old, $0) }
     }
 
     /// Removes the share if `element`, which has failed, is part of it. Returns whether it is.
-    func forget(ifItContains element: Element) -> Bool {
-        guard let share = share.withLock({ $0 }) else { return false }
-        let parts = [share.source] + (share.player.map { [$0.tee, $0.device] } ?? [])
+    func forget(ifItContains element: Element, _ failure: ElementFailure) -> Bool {
+        guard let share else { return false }
+        let parts = share.sources + (share.player.map { [$0.tee, $0.device] } ?? [])
         guard sequence(first: element, next: \.parent).contains(where: parts.contains) else { return false }
+        state.withLock { $0.failure = failure }
         forget()
         return true
     }
 
-    /// Removes the elements of a share. Does nothing if they haven't been added yet.
+    /// Removes the elements of a share. Does nothing if they haven't been added yet, or have been removed.
     private static func remove(_ old: Share, _ sessionGraph: SessionGraph) {
-        guard old.source.parent != nil else { return }
-        sessionGraph.remove(old.source)
+        guard old.sources.contains(where: { $0.parent != nil }) else { return }
+        for source in old.sources {
+            sessionGraph.remove(source)
+            sessionGraph.graph.screens.remove(source)
+        }
         for kind in [StreamKind.share, .shareAudio] { sessionGraph.unlink(kind.inputPad) }
         guard let player = old.player else { return }
         for element in [player.tee, player.device] { sessionGraph.remove(element) }
@@ -122,13 +234,13 @@ final class ShareLink: Sendable {
 
     /// The share as a description.
     var texts: [String] {
-        guard let share = share.withLock({ $0 }) else { return [] }
-        let hasSound = share.source.staticPad("audio") != nil
-        let sound =
-            share.player.map {
-                ["share.audio ! tee name=share_heard ! session.shareaudio", "share_heard. ! \($0.text)"]
-            } ?? ["share.audio ! session.shareaudio"]
-        return ["sharesource name=share"] + (share.hasPicture ? ["share. ! session.share"] : [])
-            + (hasSound ? sound : [])
+        guard let share else { return [] }
+        var texts = share.hasHandlers ? ["sharesource name=share"] : []
+        if let picture = share.picture { texts.append("\(picture.text) ! session.share") }
+        guard let sound = share.sound else { return texts }
+        guard let player = share.player else { return texts + ["\(sound.text) ! session.shareaudio"] }
+        return texts + [
+            "\(sound.text) ! tee name=share_heard ! session.shareaudio", "share_heard. ! \(player.text)",
+        ]
     }
 }

@@ -1,3 +1,4 @@
+import Dispatch
 import GStreamer
 import TestSupport
 import Testing
@@ -278,6 +279,36 @@ import Testing
         #expect(made.all.last?.calls.all == ["start", "join alice", "leave alice", "stop"])
         try await alice.join()
         #expect(alice.isJoined)
+        await alice.leave()
+    }
+
+    @Test("SE-1 a user who leaves before the graph has begun to start doesn't join")
+    func early() async throws {
+        let alice = try session("alice", #function) { $0.camera = "videotestsrc is-live=true" }
+        let gate = DispatchSemaphore(value: 0)
+        // Holds the join up before it starts the graph.
+        alice.graph.enqueue { gate.wait() }
+        let codes = await withTaskGroup { tasks in
+            for _ in 0..<2 {
+                tasks.addTask { () async -> MediaGraphError.Code? in
+                    do throws(MediaGraphError) {
+                        try await alice.join()
+                        return nil
+                    } catch { return error.code }
+                }
+            }
+            // One of the two joins ends at once, because the other has begun.
+            var codes = [await tasks.next()!]
+            let leaving = Task { await alice.leave() }
+            for _ in 0..<100 { await Task.yield() }
+            gate.signal()
+            await leaving.value
+            codes.append(await tasks.next()!)
+            return codes
+        }
+        #expect(codes == [.wrongUsage, .notInSession] && !alice.isJoined)
+        #expect(alice.graph.pipeline.state == .null)
+        try await alice.join()
         await alice.leave()
     }
 }
