@@ -109,13 +109,18 @@ extension DeviceSourceElement {
     /// Waits while downstream is taking a buffer. A muxer may hold the buffer until another device's stream has ended.
     /// If the next buffer is already being pushed, downstream isn't blocked: it is a sink that waits for each buffer's
     /// time.
-    private func waitForDownstream() {
+    ///
+    /// Returns false if the graph pauses or stops meanwhile.
+    private func waitForDownstream() -> Bool {
         let deadline = timerClock.time(after: DeviceSettings.closeTimeout * 2)
         let frames = statistics.frames.load(ordering: .relaxed)
-        while pad?.peer?.isReceiving == true, !deviceState.withLock(wakes: false, { $0.isUnwanted || $0.isStopping }) {
-            guard timerClock.now < deadline, statistics.frames.load(ordering: .relaxed) == frames else { return }
+        while pad?.peer?.isReceiving == true,
+            deviceState.withLock(wakes: false, { $0.node == .playing && !$0.isUnwanted && !$0.isStopping })
+        {
+            guard timerClock.now < deadline, statistics.frames.load(ordering: .relaxed) == frames else { break }
             sleepBriefly()
         }
+        return deviceState.withLock(wakes: false) { $0.node == .playing && !$0.isStopping }
     }
 
     /// Tells the producer to end the stream. If the device doesn't answer, it counts as lost, and its stand-in or the
@@ -124,7 +129,10 @@ extension DeviceSourceElement {
         switch producer {
         case .standIn(let element): element.sendEndOfStream()
         case .device(let chain):
-            waitForDownstream()
+            guard waitForDownstream() else {
+                // Told when the graph plays again. A sink that is paused meanwhile keeps the buffer.
+                return deviceState.withLock { if $0.ending == .told { $0.ending = .asked } }
+            }
             demand(of: chain, within: DeviceSettings.closeTimeout) { chain.element.sendEndOfStream() }
             deviceState.withLock { $0.allowEnding(from: timerClock.now) }
         }

@@ -281,6 +281,7 @@ extension DeviceSourceElement {
     private func comeBack() {
         let (chain, output, standIn) = deviceState.withLock { ($0.chain, $0.output, $0.standIn) }
         guard let chain else { return }
+        if let standIn, !rests(standIn.standIn) { return }
         dropStandIn()
         show(output)
         chain.flow.open(from: standIn?.standIn.end ?? .zero)
@@ -288,6 +289,25 @@ extension DeviceSourceElement {
         chain.flow.touch()
         tellFormat(chain)
         element.postLatencyChanged()
+    }
+
+    /// Makes the stand-in rest, and waits until downstream has taken its last buffer. Returns false, and lets it go on,
+    /// if the graph pauses, stops or ends meanwhile: a sink in PAUSED keeps the buffer. A change of the stand-in to NULL
+    /// would wait for that while it holds the stand-in's state lock, and so would the bin, whose change to PAUSED takes
+    /// that lock, although the stand-in's state is locked.
+    private func rests(_ standIn: DeviceStandIn) -> Bool {
+        standIn.rest()
+        while !standIn.isAtRest {
+            let isWanted = deviceState.withLock(wakes: false) {
+                $0.node == .playing && $0.ending == .none && !$0.isStopping
+            }
+            guard isWanted else {
+                standIn.resume()
+                return false
+            }
+            sleepBriefly()
+        }
+        return true
     }
 
     /// Handles a device that was told to end its stream and hasn't: it counts as lost if it is silent.

@@ -29,6 +29,8 @@ final class DeviceStandIn: PushSource, @unchecked Sendable {
     private let alarm = ClockAlarm()
     private let isInterrupted = Atomic<Bool>(false)
     private let isToEnd = Atomic<Bool>(false)
+    private let isToRest = Atomic<Bool>(false)
+    private let rests = Atomic<Bool>(false)
     private let reached = Atomic<UInt64>(0)
     private var hasBegun = false
     /// Whether it sends the silence of a time that has passed.
@@ -61,6 +63,30 @@ final class DeviceStandIn: PushSource, @unchecked Sendable {
 
     /// The running time at which the data sent so far ends.
     var end: ClockTime { ClockTime(nanoseconds: reached.load(ordering: .relaxed)) }
+
+    // MARK: The end of the absence
+
+    /// Sends no more buffers, until `resume` or until it is stopped. May be called on any thread.
+    func rest() {
+        isToRest.store(true, ordering: .releasing)
+        alarm.cancel()
+    }
+
+    /// Goes on after `rest`.
+    func resume() { isToRest.store(false, ordering: .releasing) }
+
+    /// Whether its thread rests, or has ended. Then nothing is on its way downstream, so a change to NULL doesn't block.
+    var isAtRest: Bool { rests.load(ordering: .acquiring) || sourcePad.hasEnded || sourcePad.refusal != nil }
+
+    /// Rests if asked to. Returns false after a rest that `resume` has ended.
+    private func isAwake() -> Bool {
+        var isDisturbed: Bool { isInterrupted.load(ordering: .relaxed) || isToEnd.load(ordering: .acquiring) }
+        guard isToRest.load(ordering: .acquiring) else { return true }
+        rests.store(true, ordering: .releasing)
+        defer { rests.store(false, ordering: .releasing) }
+        while isToRest.load(ordering: .acquiring), !isDisturbed { sleepBriefly() }
+        return isDisturbed
+    }
 
     override func unlock() {
         isInterrupted.store(true, ordering: .relaxed)
@@ -103,9 +129,12 @@ final class DeviceStandIn: PushSource, @unchecked Sendable {
         while true {
             let end = next + step
             // Like a device, send a buffer at the end of its duration.
-            alarm.wait(for: end, of: element) {
-                isInterrupted.load(ordering: .relaxed) || isToEnd.load(ordering: .acquiring)
-            }
+            repeat {
+                alarm.wait(for: end, of: element) {
+                    isInterrupted.load(ordering: .relaxed) || isToEnd.load(ordering: .acquiring)
+                        || isToRest.load(ordering: .acquiring)
+                }
+            } while !isAwake()
             guard !isInterrupted.load(ordering: .relaxed) else { return .flushing }
             guard !isToEnd.load(ordering: .acquiring) else { return .endOfStream }
             defer {

@@ -104,7 +104,9 @@ struct DeviceState: Sendable {
     private var endingProducer: Producer? {
         guard ending == .asked else { return nil }
         if let standIn { return .standIn(standIn.element) }
-        guard let chain, !isTrying, loss == nil else { return nil }
+        // In a pause, a sink may hold a buffer. A request to the device would wait for that sink while
+        // it holds the element's state lock, and the device would seem to hang.
+        guard node == .playing, let chain, !isTrying, loss == nil else { return nil }
         return .device(chain)
     }
 

@@ -287,4 +287,91 @@ import Testing
         await run.graph.stop()
         #expect(waitUntil { run.device.closings.load(ordering: .relaxed) == 2 })
     }
+
+    @Test(
+        "DV-2 a graph pauses and stops while its device returns, even if a sink holds the stand-in's last frame",
+        arguments: [State.paused, .null])
+    func changesDuringReturn(state: State) async throws {
+        // With the offset, the sink holds the stand-in's first frame.
+        let run = try DeviceRun(
+            "reconnect=slate", .missing, name: "changes during return \(state)",
+            then: "fakesink name=end sync=true ts-offset=60000000000")
+        try await run.graph.start()
+        #expect(try await eventually { run.slates == 1 })
+        #expect(try await eventually { run.clock.deadlines.contains(DeviceRun.pause) })
+        run.device.state = .there
+        run.clock.advance(by: DeviceRun.pause)
+        let position = try run.state
+        #expect(try await eventually { position.withLock(wakes: false) { $0.hasArrived } })
+        // The keeper owns the elements for as long as the sink holds the frame: it is replacing the stand-in.
+        #expect(
+            try await eventually {
+                (0..<50).allSatisfy { _ in
+                    sleepBriefly()
+                    return position.withLock(wakes: false) { $0.isMoving }
+                }
+            })
+        let isDone = Atomic<Bool>(false)
+        NativeThread("changing") { [graph = run.graph] in
+            graph.pipeline.setState(state)
+            isDone.store(true, ordering: .releasing)
+        }.detach()
+        // The state change may give the keeper its two times half a second.
+        let hasChanged = try await eventually {
+            if run.clock.deadlines.contains(.milliseconds(500)) { run.clock.advance(by: .milliseconds(500)) }
+            return isDone.load(ordering: .acquiring)
+        }
+        // A graph that hangs can't be stopped.
+        try #require(hasChanged)
+        await run.graph.stop()
+    }
+
+    @Test("DV-2 GR-3 a graph stops although the end of its stream was requested and a sink holds a frame")
+    func stopsDuringEnd() async throws {
+        let run = try DeviceRun("", then: "fakesink name=end sync=true ts-offset=60000000000")
+        try await run.graph.start()
+        #expect(try await eventually { run.frames == 1 })
+        run.graph.requestEndOfStream()
+        let position = try run.state
+        // The keeper waits for the sink before it asks the device.
+        #expect(try await eventually { position.withLock(wakes: false) { $0.ending == .told && $0.isMoving } })
+        let isDone = Atomic<Bool>(false)
+        NativeThread("stopping") { [graph = run.graph] in
+            graph.pipeline.setState(.null)
+            isDone.store(true, ordering: .releasing)
+        }.detach()
+        let hasStopped = try await eventually {
+            if run.clock.deadlines.contains(.milliseconds(500)) { run.clock.advance(by: .milliseconds(500)) }
+            return isDone.load(ordering: .acquiring)
+        }
+        try #require(hasStopped)
+        await run.graph.stop()
+    }
+
+    @Test("DV-2 an end that is requested in a pause comes after the pause, and the device isn't lost")
+    func endsAfterPause() async throws {
+        let run = try DeviceRun("")
+        try await run.graph.start()
+        #expect(try await eventually { run.frames >= 3 })
+        run.graph.pipeline.setState(.paused)
+        let sink = try #require(try run.graph.element("d").staticPad("src")?.peer)
+        // The sink holds the next frame.
+        #expect(try await eventually { sink.isReceiving })
+        run.graph.requestEndOfStream()
+        let position = try run.state
+        #expect(try await eventually { position.withLock(wakes: false) { $0.ending != .none } })
+        // The limits for a device that doesn't answer. None of them may apply in a pause.
+        for limit in [Duration.seconds(3), .milliseconds(1500)] {
+            try await Task.sleep(for: .milliseconds(50))
+            run.clock.advance(by: limit)
+        }
+        try await Task.sleep(for: .milliseconds(50))
+        #expect(position.withLock(wakes: false) { $0.loss == nil })
+        run.graph.pipeline.setState(.playing)
+        guard case .endOfStream = try await run.graph.waitUntilEnd() else {
+            Issue.record("the graph ended differently")
+            return
+        }
+        await run.graph.stop()
+    }
 }
