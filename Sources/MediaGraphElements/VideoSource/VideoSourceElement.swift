@@ -168,7 +168,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, SourceElement, 
                 return .ok
             case .announced(let frame, let caps, let segment, let on):
                 if caps, !announce(frame.format) {
-                    frame.discard()
+                    gate.drop(frame)
                     return .endOfStream
                 }
                 if segment { pushSegment() }

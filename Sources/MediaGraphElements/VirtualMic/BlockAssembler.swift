@@ -25,7 +25,7 @@ final class BlockAssembler {
     private var resampler: AdaptiveResampler?
     private let waiting = BufferAdapter()
     private var converter: AudioConverter?
-    private var input: AudioInfo?
+    private(set) var input: AudioInfo?
     private(set) var output: AudioInfo?
     private(set) var timeline: SampleTimeline
     /// Whether the next buffer is discontinuous with the previous one.

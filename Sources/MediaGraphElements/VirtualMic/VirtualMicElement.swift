@@ -39,7 +39,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, SourceElement, N
     var jitterNanoseconds: UInt64 = 0
     private var bufferTime = 0
     /// Whether the status is on. Only then does silence go out in place of missing sound.
-    private var isOn = false
+    var isOn = false
     /// A step that must wait until everything before it has gone out.
     var postponed: AudioGate.Queue.Step?
     var beginning = InitialBlocks()
@@ -266,7 +266,9 @@ final class VirtualMicElement: PushSource, ConfigurableElement, SourceElement, N
     /// Waits for the gate's next step. Returns `nil` if no block arrived in time.
     private func next() -> AudioGate.Queue.Step? {
         if !beginning.isEmpty { return gate.next(by: beginning.deadline(jitterNanoseconds: jitterNanoseconds)) }
-        guard isLive, isOn, assembler.timeline.hasBegun, element.currentRunningTime != nil else { return gate.next() }
+        // Without a format there can be no silence, so only a block ends the wait.
+        guard isLive, isOn, assembler.output != nil, assembler.timeline.hasBegun, element.currentRunningTime != nil
+        else { return gate.next() }
         let allowed = jitterNanoseconds + upstreamMaximum.load(ordering: .relaxed)
         return gate.next(by: ClockTime(nanoseconds: assembler.due.nanoseconds + allowed))
     }
@@ -310,7 +312,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, SourceElement, N
                 return nil
             }
             guard setFormat(info) else {
-                block.discard()
+                gate.drop(block)
                 return .endOfStream
             }
         }

@@ -194,4 +194,15 @@ import Testing
         #expect(waitUntil { pad.currentCaps?.description.contains("16000") == true })
         await graph.finish()
     }
+
+    @Test("VM-4 a pause goes on as silence in the format that downstream asks for meanwhile")
+    func newFormatInPause() throws {
+        let mic = try MicHarness(["jitter": "0", "drift": "none"], sinkCaps: "audio/x-raw,rate=48000")
+        try sendNow(mic.sender, [Int16](repeating: 5, count: 480))
+        #expect(mic.pull()?.samples.count == 480)
+        mic.harness.setSinkCaps("audio/x-raw,rate=16000")
+        mic.harness.setTime(.milliseconds(100))
+        let piece = try #require(mic.pull())
+        #expect(piece.isGap && piece.time == 10_000_000 && piece.samples.count == 160, "\(piece)")
+    }
 }

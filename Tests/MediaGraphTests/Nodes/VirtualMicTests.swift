@@ -247,6 +247,14 @@ import Testing
                 == mic.source.calls.all.filter { $0 == "micUninitialize" }.count)
         #expect(mic.source.calls.all.filter { $0 == "micStartSend" }.count == 16)
     }
+
+    @Test("VM-2 a block for which downstream accepts no format is counted as dropped")
+    func countsUnfitBlock() throws {
+        let mic = try MicHarness(["jitter": "0"], sinkCaps: "audio/x-raw, format=F64LE, rate=48000, channels=1")
+        try sendNow(mic.sender, Self.block)
+        #expect(waitUntil { mic.counts.dropped == 1 })
+        #expect(mic.counts.frames == 1 && mic.harness.bufferCount == 0)
+    }
 }
 
 private func sendBytes(_ sender: AudioSender, length: Int, rate: Int, channels: Int) throws(MediaGraphError) {
