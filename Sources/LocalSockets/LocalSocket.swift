@@ -1,5 +1,6 @@
 import CGIO
 import Foundation
+import Synchronization
 
 /// A Unix socket of type SEQPACKET, which passes messages between processes of one machine. Messages arrive whole and
 /// in order, and may have a file descriptor attached.
@@ -7,7 +8,9 @@ import Foundation
 /// `@unchecked Sendable`: a GSocket may be used on any thread.
 package final class LocalSocket: @unchecked Sendable {
     private let raw: UnsafeMutablePointer<GSocket>
-    private let end = g_cancellable_new()!
+    /// Set before the shutdown that ends all waits. A `GCancellable` would need a file descriptor of its own, which it
+    /// makes at the first wait; if there is none, GLib ends the process.
+    private let isClosed = Atomic<Bool>(false)
 
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
@@ -38,10 +41,7 @@ package final class LocalSocket: @unchecked Sendable {
         g_socket_set_blocking(raw, 0)
     }
 
-    deinit {
-        g_object_unref(raw)
-        g_object_unref(end)
-    }
+    deinit { g_object_unref(raw) }
 
     private static func make() throws(Failure) -> LocalSocket {
         var error: UnsafeMutablePointer<GError>?
@@ -123,8 +123,8 @@ package final class LocalSocket: @unchecked Sendable {
     package func accept(timeout: Duration) -> Accepted {
         let microseconds = gint64(max(0, timeout / .microseconds(1)))
         let isThere =
-            g_socket_condition_timed_wait(raw, GIOCondition(rawValue: G_IO_IN.rawValue), microseconds, end, nil) != 0
-        guard g_cancellable_is_cancelled(end) == 0 else { return .closed }
+            g_socket_condition_timed_wait(raw, GIOCondition(rawValue: G_IO_IN.rawValue), microseconds, nil, nil) != 0
+        guard !isClosed.load(ordering: .acquiring) else { return .closed }
         guard isThere else { return .nobody }
         if let raw = g_socket_accept(self.raw, nil, nil) {
             let socket = LocalSocket(taking: raw)
@@ -144,9 +144,14 @@ package final class LocalSocket: @unchecked Sendable {
             var message: UnsafeMutablePointer<GSocketControlMessage>?
             if let descriptor {
                 let files = g_unix_fd_message_new()!
-                g_unix_fd_message_append_fd(
-                    UnsafeMutableRawPointer(files).assumingMemoryBound(to: GUnixFDMessage.self), descriptor, nil)
                 message = files
+                let isAttached = g_unix_fd_message_append_fd(
+                    UnsafeMutableRawPointer(files).assumingMemoryBound(to: GUnixFDMessage.self), descriptor, nil)
+                // This process has no free descriptor for the copy. Without it, the message would be invalid.
+                guard isAttached != 0 else {
+                    g_object_unref(files)
+                    return .full
+                }
             }
             defer { if let message { g_object_unref(message) } }
             var error: UnsafeMutablePointer<GError>?
@@ -210,18 +215,20 @@ package final class LocalSocket: @unchecked Sendable {
     }
 
     private func waitForInput() -> Bool {
-        g_socket_condition_wait(raw, GIOCondition(rawValue: G_IO_IN.rawValue), end, nil) != 0
+        g_socket_condition_wait(raw, GIOCondition(rawValue: G_IO_IN.rawValue), nil, nil) != 0
+            && !isClosed.load(ordering: .acquiring)
     }
 
     /// Waits until there is room for a message, or the peer has closed the connection, which the next `send` will
     /// report. Returns false if this side has closed it.
     package func waitForRoom() -> Bool {
-        g_socket_condition_wait(raw, GIOCondition(rawValue: G_IO_OUT.rawValue), end, nil) != 0
+        g_socket_condition_wait(raw, GIOCondition(rawValue: G_IO_OUT.rawValue), nil, nil) != 0
+            && !isClosed.load(ordering: .acquiring)
     }
 
     /// Closes the connection, and ends all waits on both sides.
     package func close() {
-        g_cancellable_cancel(end)
+        isClosed.store(true, ordering: .releasing)
         g_socket_shutdown(raw, 1, 1, nil)
     }
 }

@@ -16,8 +16,10 @@ final class RoomLink: RoomTransport {
     private let delegate: any RoomTransportDelegate
     private let state = Mutex(State())
     /// Held by a peer's thread while it tells the room about users, so that the room hears of changes in the right
-    /// order. No other thread takes this lock.
+    /// order. `stop` waits for it, so that the room isn't called afterwards.
     private let notificationLock = Mutex(())
+    /// The thread that holds `notificationLock`; 0 if none does.
+    private let notifier = Atomic<UInt>(0)
     /// The clock of the peers' timestamps: the machine's, which all processes share, whatever the room's clock is.
     let timestampClock: TimerClock
     /// How often this process looks for lost peers.
@@ -114,10 +116,12 @@ final class RoomLink: RoomTransport {
     /// cleaner of temporary files. Each process in the room does this for itself.
     private func register(replacing entry: RoomDirectory.Entry) throws(MediaGraphError) {
         let new = try directory.enter(again: entry.endpoint, while: { [self] in isRunning })
+        // Perhaps only the socket was removed. A name that is still locked can't be claimed again, not even here.
+        let lost = Set(state.withLock { $0.users }.filter { !$0.value.isInPlace }.keys)
         let isStopped = state.withLock { state in
             guard !state.isStopped else { return true }
             state.entry = new
-            state.unclaimed = Set(state.users.keys)
+            state.unclaimed = lost.intersection(state.users.keys)
             return false
         }
         guard !isStopped else { return leave(new) }
@@ -131,7 +135,7 @@ final class RoomLink: RoomTransport {
     /// Claims the names of this process's users that were lost with the room's folder.
     private func claimNamesAgain() throws(MediaGraphError) {
         for user in state.withLock({ $0.unclaimed.sorted() }) {
-            let problem = BlockingMonitor<MediaGraphError?>(nil)
+            let problem = Mutex<MediaGraphError?>(nil)
             let isMine = state.withLock { state in
                 // The user may have left in the meantime, and may even be joining again, which claims the name too.
                 guard state.unclaimed.contains(user), state.claiming[user] == nil else { return false }
@@ -167,6 +171,17 @@ final class RoomLink: RoomTransport {
         if let entry { leave(entry) }
         for forwarder in forwarders { forwarder.stop() }
         for peer in peers { peer.close() }
+        // A notification that has found the link running may still be under way.
+        if notifier.load(ordering: .relaxed) != currentThreadID() { notificationLock.withLock { _ in } }
+    }
+
+    /// Runs `body`, which may tell the room about users.
+    private func notify(_ body: () -> Void) {
+        notificationLock.withLock { _ in
+            notifier.store(currentThreadID(), ordering: .relaxed)
+            defer { notifier.store(0, ordering: .relaxed) }
+            body()
+        }
     }
 
     /// Adds a connected peer, greets it and starts its thread.
@@ -287,7 +302,7 @@ final class RoomLink: RoomTransport {
 
     /// Records that a peer has announced a user.
     func joined(_ user: String, with peer: RoomPeer) {
-        notificationLock.withLock { _ in
+        notify {
             state.withLock { state in
                 if state.users[user] == nil { state.claims[user, default: []].append(peer) }
             }
@@ -297,7 +312,7 @@ final class RoomLink: RoomTransport {
 
     /// Records that a peer's user has left.
     func left(_ user: String, with peer: RoomPeer) {
-        notificationLock.withLock { _ in
+        notify {
             state.withLock { state in
                 state.claims[user]?.removeAll { $0 === peer }
                 if state.claims[user]?.isEmpty == true { state.claims[user] = nil }
@@ -332,7 +347,7 @@ final class RoomLink: RoomTransport {
 
     /// Tells the room that a peer's user has started or stopped sending a stream.
     func streamChanged(_ key: StreamKey, isOn: Bool, with peer: RoomPeer) {
-        notificationLock.withLock { _ in
+        notify {
             guard state.withLock({ $0.remote[key.user] === peer && !$0.isStopped }) else { return }
             delegate.remoteStreamChanged(key, isOn: isOn)
         }

@@ -49,7 +49,9 @@ final class ShareFloor: Sendable {
         _ request: (_ user: String) throws(MediaGraphError) -> ShareDecision?
     ) throws(MediaGraphError) {
         try state.withLock { state throws(MediaGraphError) in
-            guard let user = state.user, state.grant != nil else { return }
+            guard let user = state.user, let old = state.grant.take() else { return }
+            // Released first: if it is still valid after all, it would exclude the new one.
+            _ = consume old
             switch try request(user) {
             case .granted(let grant): state.grant = grant
             case .sharedBy(let other): throw Self.shared(by: other)

@@ -82,6 +82,7 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         }
         if let new {
             statistics.reset()
+            new.stream.remoteStatistics.reset()
             // Before the streaming thread announces the format with the next frame.
             new.stream.begin(self)
         }

@@ -1,5 +1,7 @@
+import Dispatch
 import Foundation
 import GStreamer
+import Glibc
 import LocalSockets
 import TestSupport
 import Testing
@@ -152,5 +154,35 @@ import Testing
         forwarder.stop()
         forwarder.start()
         #expect(stream.demand == nil)
+    }
+
+    @Test("SE-4 closing a socket ends the waits on it, also those that begin later")
+    func closing() throws {
+        let folder = try TemporaryFolder()
+        let listener = try LocalSocket.listening(at: folder.file("socket"))
+        let socket = try LocalSocket.connected(to: folder.file("socket"))
+        DispatchQueue.global().asyncAfter(deadline: .now() + 0.2) { socket.close() }
+        #expect(socket.receive() == nil)
+        #expect(!socket.waitForRoom())
+        DispatchQueue.global().asyncAfter(deadline: .now() + 0.2) { listener.close() }
+        // The connection above is still pending.
+        _ = listener.accept(timeout: .seconds(60))
+        while case .connected = listener.accept(timeout: .seconds(60)) {}
+        guard case .closed = listener.accept(timeout: .seconds(60)) else {
+            Issue.record("not closed")
+            return
+        }
+    }
+
+    @Test("SE-5 a wait on a socket needs no file descriptor")
+    func noDescriptor() async {
+        await #expect(processExitsWith: .success) {
+            let folder = try TemporaryFolder()
+            let listener = try LocalSocket.listening(at: folder.file("socket"))
+            var limit = rlimit(rlim_cur: 64, rlim_max: 64)
+            setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            while open("/dev/null", O_RDONLY) >= 0 {}
+            guard case .nobody = listener.accept(timeout: .milliseconds(10)) else { exit(1) }
+        }
     }
 }

@@ -274,6 +274,8 @@ import Testing
         try floor.take(StreamKey(user: "bob", kind: .share)) { () throws(MediaGraphError) in try claim("bob") }
         try FileManager.default.removeItem(atPath: directory.path)
         try floor.renew { (user) throws(MediaGraphError) in try claim(user) }
+        // The file is in its place now.
+        try floor.renew { (user) throws(MediaGraphError) in try claim(user) }
         guard case .sharedBy(let user) = try directory.claimShare("alice") else {
             Issue.record("two users share at the same time")
             return
@@ -282,5 +284,30 @@ import Testing
         withExtendedLifetime(floor) {}
         entry.socket.close()
         directory.leave(entry.endpoint)
+    }
+
+    @Test("SE-3 a program whose socket alone was removed keeps its users' names, without a warning about them")
+    func removedSocket() throws {
+        let (first, second) = (OtherRoom(), OtherRoom())
+        let (early, late) = try OtherRoom.links(#function, first, second)
+        let directory = RoomDirectory(room: #function)
+        for endpoint in directory.endpoints { #expect(unlink(directory.socketPath(of: endpoint)) == 0) }
+        // The last thing that a link does when it enters the folder again.
+        #expect(waitUntil { [first, second].allSatisfy { !$0.shareLosses.all.isEmpty } })
+        for room in [first, second] {
+            #expect(!room.warnings.all.contains { $0.contains("taken the name") }, "\(room.warnings.all)")
+        }
+        #expect(try directory.claim("bob") == nil)
+        for link in [late, early] { link.stop() }
+    }
+
+    @Test("SE-4 a message whose file can't be attached isn't sent without the file")
+    func unattachable() throws {
+        let folder = try TemporaryFolder()
+        let listener = try LocalSocket.listening(at: folder.file("s"))
+        let socket = try LocalSocket.connected(to: folder.file("s"))
+        // No file has this number; `dup` fails, as it does in a process without a free one.
+        #expect(socket.send(Data([1]), descriptor: .max) == .full)
+        withExtendedLifetime(listener) {}
     }
 }

@@ -255,4 +255,40 @@ import Testing
         #expect(second.users.all == ["bob"] && first.users.all == ["alice"])
         for link in [late, early] { link.stop() }
     }
+
+    @Test("NW-1 the room isn't called any more once the link between processes has stopped")
+    func silentAfterStop() throws {
+        let (first, second) = (OtherRoom(), OtherRoom())
+        let (early, late) = try OtherRoom.links(#function, first, second)
+        first.isStuck.store(true, ordering: .releasing)
+        late.streamChanged(StreamKey(user: "alice", kind: .camera), isOn: true)
+        #expect(waitUntil { first.changes.all.count == 1 })
+        let isStopped = Atomic<Bool>(false)
+        NativeThread("stopping") {
+            early.stop()
+            isStopped.store(true, ordering: .releasing)
+        }.detach()
+        // The call is still under way.
+        for _ in 0..<100 { sleepBriefly() }
+        let isEarly = isStopped.load(ordering: .acquiring)
+        #expect(!isEarly)
+        first.isStuck.store(false, ordering: .releasing)
+        #expect(waitUntil { isStopped.load(ordering: .acquiring) })
+        late.stop()
+    }
+
+    @Test("SE-12 a user's counters begin anew with each visit, also what other processes lost")
+    func countsAnew() async throws {
+        let room = Room.named(#function, over: .roomLink)
+        // Another session of this process reads bob, so the stream outlasts his visit.
+        let stream = room.stream(StreamKey(user: "bob", kind: .camera))
+        stream.remoteStatistics.countDrop()
+        let graph = try Graph(
+            "videosource name=camera ! call.camera  mediasession name=call room=\"\(room.name)\" user=bob")
+        try graph.videoSource("camera").attach(RecordingSource())
+        try await graph.start()
+        let statistics = try graph.element("call").property("stats", as: Structure.self)
+        #expect(NodeCounts(statistics).dropped == 0)
+        await graph.stop()
+    }
 }

@@ -15,7 +15,11 @@ final class OtherRoom: RoomTransportDelegate {
     let isStuck = Atomic<Bool>(false)
     func remoteJoined(_ user: String) { users.add(user) }
     func remoteLeft(_ user: String) { users.add("-\(user)") }
-    func remoteStreamChanged(_ key: StreamKey, isOn: Bool) { _ = waitUntil { !isStuck.load(ordering: .acquiring) } }
+    let changes = Log<StreamKey>()
+    func remoteStreamChanged(_ key: StreamKey, isOn: Bool) {
+        changes.add(key)
+        _ = waitUntil { !isStuck.load(ordering: .acquiring) }
+    }
     let warnings = Log<String>()
     func warn(_ text: String) { warnings.add(text) }
     let shareLosses = Log<Bool>()
