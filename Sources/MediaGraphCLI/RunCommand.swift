@@ -175,7 +175,7 @@ struct RunCommand: AsyncParsableCommand {
         channel?.prompt = prompt
         let run = GraphRun(
             graph: graph, title: RunTitle.text(description.description), reporter: makeReporter(drawsInPlace, prompt),
-            duration: duration?.seconds, control: channel, outputWriters: writers.factories)
+            duration: duration?.seconds, control: channel, ownFiles: try ownFiles, outputWriters: writers.factories)
         let status = await run.run()
         if status != .success { throw status.exitCode }
     }

@@ -50,6 +50,8 @@ private final class BufferLimit {
     // Accessed only in the pad's probe, which runs with the pad's stream lock held.
     private var remaining: UInt64
     private var isPassingLast = false
+    /// The timestamp of the previous buffer; `.max` if there is none.
+    private var previous = GstClockTime.max
     private let willEnd: @Sendable (ClockTime?) -> Void
     private let didEnd: @Sendable () -> Void
 
@@ -62,11 +64,12 @@ private final class BufferLimit {
     func probe(_ pad: UnsafeMutablePointer<GstPad>, _ info: inout GstPadProbeInfo) -> GstPadProbeReturn {
         if isPassingLast { return GST_PAD_PROBE_OK }
         if info.type.rawValue & GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue != 0 { return splitList(pad, &info) }
+        let buffer = info.data.assumingMemoryBound(to: GstBuffer.self)
         if remaining > 1 {
             remaining -= 1
+            previous = buffer.pointee.pts
             return GST_PAD_PROBE_OK
         }
-        let buffer = info.data.assumingMemoryBound(to: GstBuffer.self)
         // From here on the probe owns the buffer, because it returns HANDLED.
         info.ABI.abi.flow_ret = GST_FLOW_EOS
         guard remaining == 1 else {
@@ -74,9 +77,7 @@ private final class BufferLimit {
             return GST_PAD_PROBE_HANDLED
         }
         remaining = 0
-        let (begin, duration) = (buffer.pointee.pts, buffer.pointee.duration)
-        let end = begin == .max || duration == .max ? begin : begin + duration
-        willEnd(Pad.runningTime(of: end, at: pad))
+        willEnd(Pad.runningTime(of: end(of: buffer.pointee), at: pad))
         isPassingLast = true
         let result = gst_pad_chain(pad, buffer)
         isPassingLast = false
@@ -84,6 +85,15 @@ private final class BufferLimit {
         gst_pad_send_event(pad, gst_event_new_eos())
         didEnd()
         return GST_PAD_PROBE_HANDLED
+    }
+
+    /// Returns the timestamp at which a buffer ends. A buffer without a duration counts as long as the time since the
+    /// previous one, because buffers from its end on are dropped, and it is not to be among them.
+    private func end(of buffer: GstBuffer) -> GstClockTime {
+        let begin = buffer.pts
+        guard begin != .max else { return .max }
+        if buffer.duration != .max { return begin + buffer.duration }
+        return previous < begin ? begin + (begin - previous) : begin + 1
     }
 
     /// Sends each buffer of a list to the pad, and so through this probe. A pad without support for lists would split

@@ -46,6 +46,16 @@ extension Graph {
         unfinishedSinks.compactMap { try? $0.property("location", as: String.self) }
     }
 
+    /// The files that would be incomplete if the process exited now: ``unfinishedFiles``, and the files of handlers whose
+    /// streams haven't ended. A pattern stands for the files of several streams.
+    package var filesAtRisk: [String] {
+        unfinishedFiles
+            + pipeline.allElements.filter { element in
+                element.state >= .paused && !HandlerProperty.all(of: element.factoryName ?? "").isEmpty
+                    && element.pads.contains { $0.direction == .sink && !$0.hasEnded }
+            }.flatMap { FileUse.all(of: $0) }.filter { $0.access == .writes && FileName($0.path) != nil }.map(\.path)
+    }
+
     private var unfinishedSinks: [Element] {
         pipeline.allElements.filter {
             $0.factoryName == "filesink" && $0.state >= .paused && $0.staticPad("sink")?.hasEnded == false
@@ -54,21 +64,40 @@ extension Graph {
 }
 
 extension Graph {
-    /// Explains why a property mustn't be set in a running graph: with this value the element would write a file that
-    /// the graph reads, or that another element writes. `nil` if it may be set.
-    package func fileConflict(setting property: String, of element: Element, to value: String) -> String? {
-        let uses = FileUse.all(of: element, setting: property, to: value).filter { $0.access == .writes }
+    /// Explains why a property mustn't be set in a running graph: with this text as its value, the element would write a
+    /// file that the graph reads, or that it writes elsewhere, or would read one that the graph writes. `nil` if it may
+    /// be set. `besides` are files that the program itself uses.
+    package func fileConflict(
+        setting property: String, of element: Element, to text: String, besides own: [FileUse] = []
+    ) -> String? {
+        // GObject takes `_` for `-`, and GStreamer removes the quotes around a text.
+        let property = property.replacing("_", with: "-")
+        let uses = FileUse.all(of: element, setting: property, to: FileUse.unquoted(text))
         guard !uses.isEmpty else { return nil }
         // Elements inside the same bin may use the bin's file.
         let others = pipeline.allElements.filter { other in
             other != element && !other.ancestors.contains(element) && !element.ancestors.contains(other)
         }.flatMap { FileUse.all(of: $0) }
-        for use in uses {
-            guard let name = FileName(use.path, style: use.style) else { continue }
-            let other = others.first { use.excludes($0) && FileName($0.path, style: $0.style)?.overlaps(name) == true }
+        let names = uses.map { FileName($0.path, style: $0.style) }
+        for (index, use) in uses.enumerated() {
+            guard let name = names[index] else { continue }
+            if use.access == .writes, !["description", "<stdin>"].contains(description.name),
+                FileName(description.name)?.overlaps(name) == true
+            {
+                return "\(use.user) would write \(use.name), which is this description's own file; name another file"
+            }
+            let itself = uses.indices.first { other in
+                other != index && use.excludes(uses[other]) && names[other]?.overlaps(name) == true
+            }.map { uses[$0] }
+            let other =
+                itself
+                ?? (others + own).first {
+                    use.excludes($0) && FileName($0.path, style: $0.style)?.overlaps(name) == true
+                }
             guard let other else { continue }
+            let verb = use.access == .reads ? "read" : "write"
             return
-                "\(use.user) would write \(use.name), which \(other.user) \(other.access == .reads ? "reads" : "writes"); name another file"
+                "\(use.user) would \(verb) \(use.name), which \(other.user) \(other.access == .reads ? "reads" : "writes"); name another file"
         }
         return nil
     }

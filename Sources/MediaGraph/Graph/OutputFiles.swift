@@ -29,6 +29,8 @@ final class OutputFiles: Sendable {
             var status = stat()
             if stat(path, &status) != 0 {
                 if errno == ENOENT { files.new.append(FileName.resolved(path)) }
+            } else if status.isAppendedOutput {
+                sink.configure("append", to: true)
             } else if status.st_mode & S_IFMT == S_IFREG, status.st_size > 0,
                 let file = ExistingFile(sink, path, status)
             {
@@ -53,6 +55,15 @@ final class OutputFiles: Sendable {
             guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size == 0 else { continue }
             unlink(path)
         }
+    }
+}
+
+extension stat {
+    /// Whether standard output is appended to this file, as by `>> log`. What the file has must stay.
+    fileprivate var isAppendedOutput: Bool {
+        var output = stat()
+        return fstat(STDOUT_FILENO, &output) == 0 && output.st_mode & S_IFMT == S_IFREG
+            && fcntl(STDOUT_FILENO, F_GETFL) & O_APPEND != 0 && st_dev == output.st_dev && st_ino == output.st_ino
     }
 }
 

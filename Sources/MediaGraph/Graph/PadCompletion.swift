@@ -32,7 +32,9 @@ final class PadCompletion: Sendable {
                 for (demuxer, count) in looks {
                     let next = demuxer.givesNoMore(elements) ? count + 1 : 0
                     looks[demuxer] = next < Self.requiredLooks ? next : nil
-                    if next >= Self.requiredLooks { queue.async { demuxer.emitNoMorePads() } }
+                    guard next >= Self.requiredLooks else { continue }
+                    // The run may end before the queue gets to this.
+                    queue.async { if isStarting() { demuxer.emitNoMorePads() } }
                 }
             }
         }

@@ -6,10 +6,15 @@ import Synchronization
 /// Limits the time for creating and linking elements, which may block on a hanging server or driver: for example,
 /// `ximagesrc` connects to the X server when it is linked.
 enum TimeLimit {
+    /// The number of idle seconds after which a warning is printed.
+    private static let warning = 3
+    /// The number of idle seconds after which the program stops waiting.
+    private static let limit = 10
+
     /// Runs `body` on another thread and blocks until it returns.
     ///
-    /// Prints a warning once `body` has waited for three seconds. Throws `timeOut` after ten seconds and leaves `body`
-    /// running. Seconds in which the process computes don't count: a description of thousands of elements takes long,
+    /// Prints a warning once `body` has waited for `warning` seconds. Throws `timeOut` after `limit` seconds and leaves
+    /// `body` running. Seconds in which the process computes don't count: a description of thousands of elements takes long,
     /// and so does any description on a busy machine.
     static func wait<Value: Sendable>(for body: @escaping @Sendable () throws -> Value) throws -> Value {
         let call = DeviceCall { Result(catching: body) }
@@ -17,11 +22,11 @@ enum TimeLimit {
         let timer = DispatchSource.makeTimerSource()
         timer.setEventHandler {
             switch idle.withLock({ $0.add(processTime: processTime()) }) {
-            case 3:
+            case warning:
                 DiagnosticReport().warning(
-                    "still creating the elements after 3 s; a server or driver may be hanging: "
+                    "still creating the elements after \(warning) s; a server or driver may be hanging: "
                         + "run `mediagraph doctor` to find it")
-            case 10: call.abandon()
+            case limit: call.abandon()
             default: break
             }
         }
@@ -32,7 +37,8 @@ enum TimeLimit {
             throw MediaGraphError.timeOut(
                 .init(
                     "the elements",
-                    actual: "couldn't be created and linked within 10 s, because one of them waits for a server or "
+                    actual:
+                        "couldn't be created and linked within \(limit) s, because one of them waits for a server or "
                         + "driver; run `mediagraph doctor` to find it"))
         }
         return try result.get()

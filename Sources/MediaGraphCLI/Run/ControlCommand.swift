@@ -75,7 +75,8 @@ enum ControlError: Error, Equatable, CustomStringConvertible {
 
 extension ControlCommand {
     /// Performs the command, blocking the calling thread if an element is slow. For `quit`, the caller ends the run.
-    func apply(to graph: Graph) throws(ControlError) -> ControlReply {
+    /// `files` are those that the program itself uses.
+    func apply(to graph: Graph, besides files: [FileUse] = []) throws(ControlError) -> ControlReply {
         switch self {
         case .help: return ControlReply(command: "help")
         case .quit: return ControlReply(command: Self.quitWord)
@@ -83,7 +84,8 @@ extension ControlCommand {
             return try Self.reply("get", node, property, of: Self.element(node, of: graph))
         case .set(let node, let property, let value):
             let element = try Self.element(node, of: graph)
-            if let conflict = graph.fileConflict(setting: property, of: element, to: value) { throw .refused(conflict) }
+            let conflict = graph.fileConflict(setting: property, of: element, to: value, besides: files)
+            if let conflict { throw .refused(conflict) }
             try Self.set(property, of: element, to: value)
             return try Self.reply("set", node, property, of: element)
         }

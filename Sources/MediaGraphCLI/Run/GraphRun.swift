@@ -11,6 +11,8 @@ struct GraphRun {
     var duration: Double?
     /// The source of commands during the run.
     var control: ControlChannel?
+    /// The files that the command itself uses, which no command may overwrite.
+    var ownFiles: [FileUse] = []
     /// Factories of the elements that write to standard output. They fail when its reader goes away.
     var outputWriters: Set<String> = []
 
@@ -138,10 +140,10 @@ struct GraphRun {
     }
 
     private func listen(_ monitor: RunMonitor, _ requester: AsyncStream<StopReason>.Continuation) {
-        control?.listen { [graph] line in
+        control?.listen { [graph, ownFiles] line in
             let reply = ControlCommand.reply(to: line) { command throws(ControlError) in
                 if command == .quit { requester.yield(.quit) }
-                return try command.apply(to: graph)
+                return try command.apply(to: graph, besides: ownFiles)
             }
             if let reply { monitor.control(reply) }
         } typed: {
@@ -187,7 +189,7 @@ struct GraphRun {
 
     private func forceStop(_ reason: StopReason, because cause: StarvedSink?, _ monitor: RunMonitor) async {
         let isStarting = graph.isStarting
-        let files = graph.unfinishedFiles
+        let files = graph.filesAtRisk
         // A hanging state change can't be cancelled, and the stop waits for it.
         let watchdog = Task { [graph] in
             try await Task.sleep(for: Self.stopLimit)

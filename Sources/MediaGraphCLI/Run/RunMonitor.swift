@@ -194,7 +194,7 @@ final class RunMonitor: Sendable {
     func exitAtOnce(by signal: CInt) -> Never {
         let status = ExitStatus.stopped(signal: signal)
         Self.exitSoon(status)
-        let files = graph.unfinishedFiles
+        let files = graph.filesAtRisk
         _ = state.withLockIfAvailable { Self.endReport(&$0, status, files) }
         Prompt.returnTerminal()
         graph.flushFiles(within: Self.flushLimit)
@@ -206,9 +206,10 @@ final class RunMonitor: Sendable {
     /// - Parameter files: The files that were unfinished before the stop; by default, those that are unfinished now.
     func exit(reporting hang: RunFailure, _ status: ExitStatus, unfinished files: [String]? = nil) -> Never {
         Self.exitSoon(status)
-        let files = files ?? graph.unfinishedFiles
-        state.withLock { Self.endReport(&$0, status, files, hang) }
+        let files = files ?? graph.filesAtRisk
+        // First, because a write to a reader that stands still may hold the lock.
         graph.flushFiles(within: Self.flushLimit)
+        state.withLock { Self.endReport(&$0, status, files, hang) }
         _exit(status.number)
     }
 

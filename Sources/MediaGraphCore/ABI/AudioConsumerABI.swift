@@ -9,13 +9,14 @@ extension MGAudioConsumer {
     package init<S: VirtualSpeaker>(_ speaker: consuming sending S, name: String, memoryMode: MemoryMode? = nil) {
         self.init()
         abi_version = MEDIAGRAPH_ABI_VERSION
-        context = Unmanaged<AnySpeakerBox>.passRetained(SpeakerBox(speaker)).toOpaque()
+        let interruption = (copy speaker as? any InterruptibleHandler)?.interruption
+        context = Unmanaged<AnySpeakerBox>.passRetained(SpeakerBox(speaker, interruption)).toOpaque()
         registered = { context, node in
             AnySpeakerBox.of(context).registered(SpeakerRegistration(WeakElement(ElementInstance(node!))))
         }
         start = { _, _, _ in }
-        interrupt = { _ in }
-        resume = { _ in }
+        interrupt = { AnySpeakerBox.of($0).interruption?.set(true) }
+        resume = { AnySpeakerBox.of($0).interruption?.set(false) }
         frame = { context, stream, frame, error in
             Unmanaged<AnySpeakerBox>.fromOpaque(context!)._withUnsafeGuaranteedRef {
                 $0.receive(stream!, frame!, error)
@@ -47,6 +48,10 @@ extension SpeakerUser {
 
 /// The context behind the C function pointers. Each call costs one virtual call to the handler's own type.
 private class AnySpeakerBox {
+    let interruption: Interruption?
+
+    init(_ interruption: Interruption?) { self.interruption = interruption }
+
     func registered(_ registration: SpeakerRegistration) {}
     func receive(
         _ stream: UnsafePointer<MGAudioStream>, _ frame: UnsafePointer<MGAudioFrame>,
@@ -65,7 +70,10 @@ private final class SpeakerBox<S: VirtualSpeaker>: AnySpeakerBox {
     /// Users by stream number, so that a user's name is read once rather than for each block.
     private var users: [UInt64: SpeakerUser] = [:]
 
-    init(_ speaker: consuming S) { self.speaker = speaker }
+    init(_ speaker: consuming S, _ interruption: Interruption?) {
+        self.speaker = speaker
+        super.init(interruption)
+    }
 
     override func registered(_ registration: SpeakerRegistration) { speaker.registered(registration) }
 

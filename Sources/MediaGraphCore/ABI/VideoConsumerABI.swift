@@ -9,10 +9,11 @@ extension MGVideoConsumer {
     package init<C: VideoConsumer>(_ consumer: consuming sending C, name: String, memoryMode: MemoryMode? = nil) {
         self.init()
         abi_version = MEDIAGRAPH_ABI_VERSION
-        context = Unmanaged.passRetained(ConsumerBox(consumer)).toOpaque()
+        let interruption = (copy consumer as? any InterruptibleHandler)?.interruption
+        context = Unmanaged<AnyConsumerBox>.passRetained(ConsumerBox(consumer, interruption)).toOpaque()
         start = { _, _, _ in }
-        interrupt = { _ in }
-        resume = { _ in }
+        interrupt = { AnyConsumerBox.of($0).interruption?.set(true) }
+        resume = { AnyConsumerBox.of($0).interruption?.set(false) }
         frame = { context, frame, error in
             Unmanaged<AnyConsumerBox>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.receive(frame!, error) }
         }
@@ -29,6 +30,10 @@ extension MGVideoConsumer {
 /// The context behind the C function pointers. Each frame costs one virtual call to the handler's own type and no
 /// allocation.
 private class AnyConsumerBox {
+    let interruption: Interruption?
+
+    init(_ interruption: Interruption?) { self.interruption = interruption }
+
     func receive(_ frame: UnsafePointer<MGVideoFrame>, _ error: UnsafeMutablePointer<MGError>?) -> Int32 { MG_FAILED }
     func statusChanged(isOn: Bool) {}
     func finish(_ error: UnsafeMutablePointer<MGError>?) -> Int32 { MG_FAILED }
@@ -42,7 +47,10 @@ private class AnyConsumerBox {
 private final class ConsumerBox<C: VideoConsumer>: AnyConsumerBox {
     private let consumer: HandlerStorage<C>
 
-    init(_ consumer: consuming C) { self.consumer = HandlerStorage(consumer) }
+    init(_ consumer: consuming C, _ interruption: Interruption?) {
+        self.consumer = HandlerStorage(consumer)
+        super.init(interruption)
+    }
 
     override func receive(_ source: UnsafePointer<MGVideoFrame>, _ error: UnsafeMutablePointer<MGError>?) -> Int32 {
         MediaGraphError.status(error, "the handler") {

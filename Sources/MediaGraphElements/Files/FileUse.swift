@@ -125,6 +125,11 @@ extension FileUse {
             })
     }
 
+    /// Returns what a property of text gets from this value: GStreamer removes double quotes around it.
+    package static func unquoted(_ text: String) -> String {
+        PropertyText.unwrapped(Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? text
+    }
+
     private static func all(of subject: Subject) -> [FileUse] {
         descriptors(subject) + stock(subject) + joined(subject)
             + HandlerProperty.all(of: subject.factory.name).flatMap { handler(subject, $0) }
@@ -133,9 +138,9 @@ extension FileUse {
     // MARK: Stock elements
 
     /// Properties whose files are read or written, according to the property's name.
-    private static let read: Set = ["uri", "suburi", "source-uri", "template"]
+    private static let read: Set = ["broken-input", "recovery-input", "source-uri", "suburi", "template", "uri"]
     private static let written: Set = [
-        "dest-uri", "faststart-file", "init-location", "moov-recovery-file", "playlist-location",
+        "dest-uri", "faststart-file", "fixed-output", "init-location", "moov-recovery-file", "playlist-location",
     ]
     private static let patterns: [String: FileName.Style] = [
         "hlscmafsink": .numbered, "hlssink": .numbered, "hlssink2": .numbered, "hlssink3": .numbered,

@@ -30,7 +30,7 @@ struct HostCheck: DescriptionCheck {
             failures[name].map { failure in
                 host.diagnostic(
                     "can't resolve the host name \"\(name)\": \(failure)",
-                    hint: "check the name, or write its IP address: host=192.168.1.5", severity: .warning)
+                    hint: "check the name, or write its IP address: \(Self.example(of: host.name))", severity: .warning)
             }
         }
     }
@@ -44,6 +44,11 @@ struct HostCheck: DescriptionCheck {
             default: []
             }
         return names.map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+    }
+
+    /// An address as the property takes it.
+    private static func example(of property: String) -> String {
+        property == "clients" ? "clients=192.168.1.5:5004" : "host=192.168.1.5"
     }
 
     private static let failure: @Sendable (String) -> String? = { name in

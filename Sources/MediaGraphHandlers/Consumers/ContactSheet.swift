@@ -12,7 +12,7 @@ import MediaGraphCore
 ///
 /// Throws `unsupported` at the start if the encoder is missing, and `invalidParameter` at the first frame if the file
 /// can't be written.
-struct ContactSheet: VideoConsumer, NamedHandler {
+struct ContactSheet: VideoConsumer, NamedHandler, InterruptibleHandler {
     static let name = "contactsheet"
     static let summary = "One PNG of thumbnails, written at the end of the stream"
     static let options = [
@@ -23,6 +23,7 @@ struct ContactSheet: VideoConsumer, NamedHandler {
         HandlerOption("width", default: "240", "width of a thumbnail in pixels, 16 to 1024"),
     ]
 
+    let interruption = Interruption()
     private let location: String
     private let columns: Int
     private let rows: Int
@@ -82,9 +83,9 @@ struct ContactSheet: VideoConsumer, NamedHandler {
         } catch {
             throw MediaGraphError(error)
         }
-        try ByteWriter.writeFile(location, png, option: "option location of contactsheet")
-        thumbnails.removeAll()
-        (frames, selection) = (0, FrameSelection(room: columns * rows, every: every))
+        try ByteWriter.writeFile(
+            location, png, option: "option location of contactsheet", interruption: interruption)
+        // The thumbnails stay: after a seek back, the next sheet, which replaces this one, has to show all frames.
     }
 }
 

@@ -10,7 +10,7 @@ import MediaGraphCore
 /// The unit of time is one frame at the rate in the first frame's caps, or a nanosecond if the rate is variable. Times
 /// are running times. Each line is written when its frame arrives. Throws `invalidParameter` at the start if the file
 /// can't be written, and `processingFailed` if a later write fails.
-struct FrameMD5: VideoConsumer, NamedHandler {
+struct FrameMD5: VideoConsumer, NamedHandler, InterruptibleHandler {
     static let name = "framemd5"
     static let summary = "Writes the MD5 of each frame, as FFmpeg's framemd5 does"
     static let options = [
@@ -18,6 +18,7 @@ struct FrameMD5: VideoConsumer, NamedHandler {
             "location", default: "-", example: "frames.md5", isOutput: true, "the file, or - for standard output")
     ]
 
+    let interruption = Interruption()
     private let file: ByteWriter
     private let checksum = Checksum(.md5)
     /// The rate of the first frame, 0/1 if it is variable; `nil` before the first frame.
@@ -28,7 +29,8 @@ struct FrameMD5: VideoConsumer, NamedHandler {
         // Without a buffer, each line is in the file at once, for readers of the growing file and if the process
         // crashes.
         file = try ByteWriter(
-            path: options.string("location", default: "-"), option: "option location of framemd5", capacity: 0)
+            path: options.string("location", default: "-"), option: "option location of framemd5", capacity: 0,
+            interruption: interruption)
     }
 
     mutating func receive(_ frame: borrowing VideoFrame) throws {
@@ -48,6 +50,8 @@ struct FrameMD5: VideoConsumer, NamedHandler {
         let numbers = columns.map { value, width in Self.padded(value, width) }.joined(separator: ", ")
         try file.write("0, \(numbers), \(checksum.finish())\n")
     }
+
+    mutating func finish() throws { try file.flush() }
 
     private mutating func begin(_ frame: borrowing VideoFrame) throws(MediaGraphError) -> Fraction {
         let info = frame.info

@@ -6,7 +6,7 @@ import MediaGraphCore
 ///
 /// Frames have the pipe's `format` and `resolution`, and rows without padding. `videosource handler=raw` plays such a
 /// file. Throws `unsupported` if the size or format changes, because the file can't represent the change.
-struct RawVideoWriter: VideoConsumer, NamedHandler {
+struct RawVideoWriter: VideoConsumer, NamedHandler, InterruptibleHandler {
     static let name = "raw"
     static let summary = "Writes packed frames without a header, as the SDKs dump them"
     static let options = [
@@ -20,11 +20,13 @@ struct RawVideoWriter: VideoConsumer, NamedHandler {
         var description: String { "\(width)×\(height) \(format.gstreamerName)" }
     }
 
+    let interruption = Interruption()
     private let file: ByteWriter
     private var layout: Layout?
 
     init(options: HandlerOptions) throws {
-        file = try ByteWriter(path: options.string("location"), option: "option location of raw")
+        file = try ByteWriter(
+            path: options.string("location"), option: "option location of raw", interruption: interruption)
     }
 
     mutating func receive(_ frame: borrowing VideoFrame) throws {

@@ -11,7 +11,7 @@ import MediaGraphCore
 /// Encoding takes about 50 ms at 720p. Meanwhile, a live stream drops frames (see `backpressure`), and any other stream
 /// waits. Throws `unsupported` at the start if the encoder is missing, and `invalidParameter` if a file can't be
 /// written.
-struct Snapshot: VideoConsumer, NamedHandler {
+struct Snapshot: VideoConsumer, NamedHandler, InterruptibleHandler {
     static let name = "snapshot"
     static let summary = "Saves every Nth frame as PNG"
     static let options = [
@@ -22,6 +22,7 @@ struct Snapshot: VideoConsumer, NamedHandler {
         HandlerOption("upright", default: "true", "turn and flip pictures by their rotation and orientation tag"),
     ]
 
+    let interruption = Interruption()
     private let location: FileNamePattern
     private let every: Int
     private let limit: Int
@@ -53,7 +54,8 @@ struct Snapshot: VideoConsumer, NamedHandler {
         defer { frames += 1 }
         guard frames % every == 0, limit == 0 || taken < limit else { return }
         let png = try frame.png(isUpright: isUpright)
-        try ByteWriter.writeFile(location.name(taken), png, option: "option location of snapshot")
+        try ByteWriter.writeFile(
+            location.name(taken), png, option: "option location of snapshot", interruption: interruption)
         taken += 1
     }
 }

@@ -10,10 +10,11 @@ import MediaGraphCore
 /// fails.
 ///
 /// The file has one constant rate, that of the header: the previous frame is repeated where frames are missing, and
-/// surplus frames are dropped. A warning at the end gives their numbers.
+/// surplus frames are dropped. A warning at the end gives their numbers. A rate of more than 240 frames a second is the
+/// clock of the stream's timestamps, such as 1000 or 90000, and counts as variable.
 ///
 /// The file is complete when the stream ends or the graph stops.
-struct Y4MWriter: VideoConsumer, NamedHandler {
+struct Y4MWriter: VideoConsumer, NamedHandler, InterruptibleHandler {
     static let name = "y4m"
     static let summary = "Writes a YUV4MPEG2 file"
     static let options = [
@@ -21,6 +22,7 @@ struct Y4MWriter: VideoConsumer, NamedHandler {
     ]
     static let formats = [VideoFormat.i420, .i422]
 
+    let interruption = Interruption()
     private let file: ByteWriter
     private var header: Y4MHeader?
     private var pace = ConstantRate(Fraction(0, 1))
@@ -28,7 +30,8 @@ struct Y4MWriter: VideoConsumer, NamedHandler {
     private var last: OwnedVideoFrame?
 
     init(options: HandlerOptions) throws {
-        file = try ByteWriter(path: options.string("location"), option: "option location of y4m")
+        file = try ByteWriter(
+            path: options.string("location"), option: "option location of y4m", interruption: interruption)
     }
 
     mutating func receive(_ frame: borrowing VideoFrame) throws {
@@ -99,8 +102,11 @@ extension Y4MHeader {
                 case .center, .unknown: .c420jpeg
                 }
             }
+        let rate = info.framesPerSecond
         self.init(
-            width: info.width, height: info.height, rate: info.framesPerSecond, pixelAspectRatio: info.pixelAspectRatio,
+            width: info.width, height: info.height,
+            rate: rate.numerator > 0 && rate.value > 240 ? Fraction(0, 1) : rate,
+            pixelAspectRatio: info.pixelAspectRatio,
             chroma: chroma, range: frame.colorRange == .full ? .full : .limited)
     }
 }

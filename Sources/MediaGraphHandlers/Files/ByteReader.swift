@@ -1,13 +1,5 @@
 import Glibc
 import MediaGraphCore
-import Synchronization
-
-/// A flag that makes a waiting reader return. It can be set and cleared on any thread.
-final class Interruption: Sendable {
-    private let flag = Atomic<Bool>(false)
-    var isSet: Bool { flag.load(ordering: .acquiring) }
-    func set(_ on: Bool) { flag.store(on, ordering: .releasing) }
-}
 
 /// Reads a file, a named pipe or standard input (`-`) from beginning to end, and can be interrupted.
 ///

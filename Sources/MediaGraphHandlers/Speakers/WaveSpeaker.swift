@@ -1,4 +1,5 @@
 import GStreamer
+import Glibc
 import MediaGraphCore
 import MediaGraphDescription
 
@@ -7,7 +8,9 @@ import MediaGraphDescription
 /// `%s` stands for `mixed`, `shared`, or `user_` and the user's name as written in pad names (`user_anna`,
 /// `user_anna_40x_2Ede`). All files begin with the graph and stay aligned: while a stream has no sound, silence is
 /// written. GStreamer's `wavenc` writes the files. Their headers are completed when the streams end, and also on
-/// Ctrl-C. The header of a file of more than 4 GiB, the maximum of WAV, isn't completed.
+/// Ctrl-C. Sound that goes on after the end of its stream, for example after a seek back, is written to a further file
+/// (`call-mixed-2.wav`), because the finished one would be emptied. After a seek before the end, the file goes on behind
+/// what it has. The header of a file of more than 4 GiB, the maximum of WAV, isn't completed.
 ///
 /// Throws `processingFailed` at the beginning of a stream if its file can't be written.
 struct WaveSpeaker: VirtualSpeaker, NamedHandler {
@@ -22,6 +25,10 @@ struct WaveSpeaker: VirtualSpeaker, NamedHandler {
     private let prefix: String
     private let suffix: String
     private var files: [SpeakerStream: WaveFile] = [:]
+    /// What is added to running times, which start over at a seek. One value for all files keeps them aligned.
+    private var shift = Duration.zero
+    /// The paths of the files that have been finished.
+    private var finished: Set<String> = []
 
     static func validate(_ options: HandlerOptions) throws { _ = try Self(options: options) }
 
@@ -47,14 +54,30 @@ struct WaveSpeaker: VirtualSpeaker, NamedHandler {
 
     private mutating func write(_ frame: borrowing AudioFrame, _ stream: SpeakerStream) throws {
         let file = try files[stream] ?? open(stream, frame.info)
-        try file.write(frame)
+        let time = frame.runningTime.map { $0 + shift }
+        // `audiorate` would drop what seems to be an hour late.
+        if let time, let end = file.end, time + .seconds(1) < end, let last = files.values.compactMap(\.end).max() {
+            shift += last - time
+        }
+        try file.write(frame, at: frame.runningTime.map { $0 + shift })
     }
 
     private mutating func open(_ stream: SpeakerStream, _ info: AudioInfo) throws -> WaveFile {
-        let path = prefix + (stream.user.map { "user_" + PadName.escape($0.name) } ?? stream.kind) + suffix
+        let stem = prefix + (stream.user.map { "user_" + PadName.escape($0.name) } ?? stream.kind)
+        var (path, part) = (stem + suffix, 1)
+        while finished.contains(path) {
+            part += 1
+            path = "\(stem)-\(part)\(suffix)"
+        }
         guard !files.values.contains(where: { $0.path == path }) else {
             throw MediaGraphError.alreadyInUse(
                 .init("file \(path)", actual: "two users have the same name, but each stream needs a separate file"))
+        }
+        var status = stat()
+        // The pipeline could wait for a FIFO's reader for ever.
+        guard stat(path, &status) != 0 || status.st_mode & S_IFMT != S_IFIFO else {
+            throw MediaGraphError.unsupported(
+                .init("writing \(path)", actual: "a FIFO can't be a WAV file, whose header is completed at its end"))
         }
         let file = try WaveFile(path, info)
         files[stream] = file
@@ -62,7 +85,11 @@ struct WaveSpeaker: VirtualSpeaker, NamedHandler {
     }
 
     mutating func finish() throws {
-        defer { files = [:] }
+        defer {
+            finished.formUnion(files.values.map(\.path))
+            files = [:]
+            shift = .zero
+        }
         // Finish all files, even if one fails.
         let failures = files.values.compactMap { file in Result { try file.finish() }.failure }
         if let failure = failures.first { throw failure }
@@ -132,10 +159,14 @@ private final class WaveFile {
     private var failure: String? { if case .failed(let reason) = outcome.withLock({ $0 }) { reason } else { nil } }
     private var reason: String { failure ?? "no reason given" }
 
-    func write(_ frame: borrowing AudioFrame) throws(MediaGraphError) {
-        guard source.push(frame.placed(at: frame.runningTime)) == .ok, failure == nil else {
+    /// The time at which the sound written so far ends.
+    private(set) var end: ClockTime?
+
+    func write(_ frame: borrowing AudioFrame, at time: ClockTime?) throws(MediaGraphError) {
+        guard source.push(frame.placed(at: time)) == .ok, failure == nil else {
             throw .processingFailed(.init("writing \(path)", actual: reason))
         }
+        if let time { end = time + frame.duration }
     }
 
     /// Writes the queued data and completes the header.

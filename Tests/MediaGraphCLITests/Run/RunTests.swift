@@ -358,4 +358,18 @@ import Testing
         // The sink that replaces the display counts as having received data (GR-13).
         #expect(!run.errors.contains("received no data"), "\(run.errors)")
     }
+
+    @Test(
+        "GR-11 what is appended to a file by the shell keeps what the file had",
+        arguments: ["rawdatapipe handler=framemd5 options=location=/dev/stdout", "filesink location=/dev/stdout"])
+    func appended(sink: String) throws {
+        let folder = TemporaryFolder()
+        let log = try folder.write("keep\n", to: "log")
+        let run = try Program.shell(
+            "mediagraph run -q 'videotestsrc num-buffers=1 ! video/x-raw,format=I420,width=16,height=16 ! \(sink)' >> '\(log)'"
+        )
+        #expect(run.status == 0, "\(run.errors)")
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: log))
+        #expect(bytes.starts(with: Data("keep\n".utf8)) && bytes.count > 5)
+    }
 }

@@ -174,4 +174,17 @@ import Testing
         #expect(run.output.hasPrefix("0\n"), "\(run)")
         #expect(run.output.contains("\"reason\":\"terminated\""))
     }
+
+    @Test("GR-11 a forced stop names handlers' files too")
+    func incompleteHandlerFile() throws {
+        let folder = TemporaryFolder()
+        let file = folder.path("call-%s.wav")
+        let program = try LiveProgram(
+            "run", "--json",
+            "virtualspeaker name=s handler=wav options=location=\(file) audiotestsrc is-live=true ! s.user_a")
+        #expect(program.waits(until: Self.hasProgress))
+        program.send(SIGQUIT)
+        _ = program.end()
+        #expect(program.output.contains("call-%s.wav may be incomplete"), "\(program.output)")
+    }
 }

@@ -1,9 +1,11 @@
 import Foundation
 import GStreamer
-import MediaGraph
+import MediaGraphTesting
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import MediaGraph
 
 /// Tests the speaker handlers that a description can name.
 @Suite struct SpeakerHandlerTests {
@@ -143,5 +145,22 @@ import Testing
         let nowhere = try await failure(
             of: "audiotestsrc num-buffers=10 ! virtualspeaker handler=wav options=location=/nowhere/x-%s.wav")
         #expect(nowhere?.contains("/nowhere/x-") == true, "\(nowhere ?? "it ended well")")
+    }
+
+    @Test("GR-11 the wav handler keeps its finished file when sound goes on after a seek")
+    func seekBack() async throws {
+        let source = try folder.source("a", noiseSamples(9600, seed: 1))
+        let graph = try Graph(
+            """
+            virtualspeaker name=s handler=wav options="location=\(folder.file("call-%s.wav"))"
+            \(source) ! s.user_anna
+            """)
+        try await graph.start()
+        _ = try await graph.waitUntilEnd()
+        let first = try folder.read("call-user_anna.wav")
+        #expect(graph.pipeline.seek(to: .zero))
+        #expect(waitUntil { folder.contents.contains("call-user_anna-2.wav") })
+        await graph.stop()
+        #expect(try folder.read("call-user_anna.wav") == first)
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import GStreamer
+import TestSupport
 import Testing
 
 @testable import MediaGraph
@@ -37,5 +38,30 @@ import Testing
             "filesrc location=\(file.path) ! fakesink name=sink can-activate-pull=true num-buffers=10")
         try await graph.run()
         #expect(try #require(graph.streamWatch.count(of: try graph.element("sink"))) == 10)
+    }
+
+    @Test("GR-3 the last frame of --frames ends after its duration, or one interval later if it has none")
+    func lastFrame() throws {
+        let ends = Log<ClockTime?>()
+        for duration: Duration? in [.milliseconds(30), nil] {
+            let pipeline = try Pipeline(parsing: "appsrc name=in format=time ! fakesink name=out")
+            let source = try #require(pipeline.element(named: "in").flatMap { AppSource(wrapping: $0) })
+            let pad = try #require(pipeline.element(named: "out")?.staticPad("sink"))
+            let isOver = BlockingMonitor(false)
+            pad.endStream(afterBuffers: 3, willEnd: { ends.add($0) }, didEnd: { isOver.withLock { $0 = true } })
+            pipeline.setState(.playing)
+            for index: UInt64 in 0..<4 {
+                guard let buffer = Buffer(size: 1) else {
+                    Issue.record("no memory")
+                    return
+                }
+                buffer.access.presentationTimestamp = ClockTime(nanoseconds: index * 40_000_000)
+                buffer.access.duration = duration
+                source.push(buffer)
+            }
+            _ = isOver.wait { $0 ? true : nil }
+            pipeline.setState(.null)
+        }
+        #expect(ends.all == [110_000_000, 120_000_000].map(ClockTime.init(nanoseconds:)))
     }
 }

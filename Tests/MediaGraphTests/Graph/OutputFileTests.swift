@@ -1,6 +1,7 @@
 import Foundation
 import GStreamer
 import Glibc
+import MediaGraphTesting
 import TestSupport
 import Testing
 
@@ -195,5 +196,59 @@ import Testing
             try ByteWriter(path: folder.file("none/c"), option: "option location of y4m")
         }
         #expect(throws: MediaGraphError.self) { try ByteWriter(path: folder.path, option: "option location of y4m") }
+    }
+
+    @Test("GR-11 a seek past the end leaves a finished recording as it is")
+    func seekAfterEnd() async throws {
+        let input = folder.file("in.wav")
+        try await Graph("audiotestsrc num-buffers=50 ! wavenc ! filesink location=\(input)").run()
+        let graph = try Graph("filesrc location=\(input) ! wavparse ! filesink location=\(folder.file("out.raw"))")
+        try await graph.start()
+        _ = try await graph.waitUntilEnd()
+        let before = try folder.read("out.raw")
+        #expect(!before.isEmpty)
+        #expect(graph.pipeline.seek(to: .seconds(100)))
+        await graph.stop()
+        #expect(try folder.read("out.raw") == before)
+    }
+
+    @Test("GR-13 a muxer that got nothing before an end writes what a seek back brings")
+    func dataAfterEmptyEnd() throws {
+        let pipeline = try Pipeline(
+            parsing:
+                "appsrc name=s format=time caps=audio/x-raw,format=S16LE,rate=8000,channels=1,layout=interleaved ! wavenc ! appsink name=out sync=false"
+        )
+        let containers = EmptyContainers()
+        containers.begin(in: pipeline)
+        pipeline.setState(.playing)
+        let source = AppSource(wrapping: pipeline.element(named: "s")!)!
+        let sink = AppSink(pipeline.element(named: "out")!)!
+        source.endOfStream()
+        #expect(waitUntil { sink.hasEnded })
+        source.sendFlush(true)
+        source.sendFlush(false)
+        source.push(Buffer(size: 1600)!)
+        let isWritten = sink.pull(timeout: .seconds(10)) != nil
+        #expect(isWritten)
+        pipeline.setState(.null)
+    }
+
+    // An exit test, because the test process may ignore SIGPIPE already. The repository has no exit test yet.
+    @Test("GR-11 a FIFO whose reader goes away is an error of its branch, and doesn't end the process")
+    func readerGone() async throws {
+        await #expect(processExitsWith: .success) {
+            signal(SIGPIPE, SIG_DFL)
+            let folder = try TemporaryFolder()
+            let path = folder.file("fifo")
+            mkfifo(path, 0o600)
+            let reader = open(path, O_RDONLY | O_NONBLOCK)
+            let graph = try Graph("videotestsrc ! filesink location=\(path)")
+            let start = Task { try await graph.start() }
+            try await Task.sleep(for: .milliseconds(500))
+            close(reader)
+            _ = await start.result
+            do { _ = try await graph.waitUntilEnd() } catch {}
+            await graph.stop()
+        }
     }
 }

@@ -180,4 +180,21 @@ import Testing
         #expect(error?.detail.expected == "a picture of at most 8192×8192 pixels")
         #expect(error?.detail.actual == "\(path) (30000×30000)")
     }
+
+    @Test("GR-11 a contact sheet shows all frames, also after a seek back")
+    func sheetAfterSeek() async throws {
+        // A source that can seek: a file.
+        try await Graph(
+            "videotestsrc num-buffers=4 ! video/x-raw,width=64,height=48 ! jpegenc ! avimux ! filesink location=\(folder.file("a.avi"))"
+        ).run()
+        let graph = try Graph(
+            "filesrc location=\(folder.file("a.avi")) ! avidemux ! jpegdec ! rawdatapipe handler=contactsheet options=\"location=\(folder.file("s.png")),every=1,width=16\""
+        )
+        try await graph.start()
+        _ = try await graph.waitUntilEnd()
+        let first = try pixels("s.png", "gray").count
+        #expect(graph.pipeline.seek(to: .zero))
+        #expect(waitUntil { ((try? pixels("s.png", "gray").count) ?? 0) > first })
+        await graph.stop()
+    }
 }

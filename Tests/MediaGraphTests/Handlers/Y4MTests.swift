@@ -210,6 +210,19 @@ import Testing
         #expect(bytes.count > header)
         #expect((bytes.count - header) % (6 + 16 * 16 * 3 / 2) == 0)
     }
+
+    @Test("GR-11 a y4m file has no duplicates if the stream's rate is the clock of its timestamps")
+    func clockRate() async throws {
+        let path = folder.file("a.y4m")
+        try await Graph(
+            """
+            videotestsrc num-buffers=5 ! video/x-raw,format=I420,width=64,height=48,framerate=25/1 !
+            capssetter caps=video/x-raw,framerate=90000/1 ! rawdatapipe handler=y4m options=location=\(path)
+            """
+        ).run()
+        let header = try folder.read("a.y4m").firstIndex(of: UInt8(ascii: "\n"))! + 1
+        #expect(try folder.read("a.y4m").count == header + 5 * (6 + 64 * 48 * 3 / 2))
+    }
 }
 
 /// Sends a frame of 2×2 pixels, then one of 4×2.

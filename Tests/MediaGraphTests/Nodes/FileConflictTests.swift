@@ -195,4 +195,29 @@ import Testing
                 "the file name of preprocessor handler=watermark is empty"
             ])
     }
+
+    @Test("GR-11 quotes, underscores, readers and an element's own files are checked in a running graph too")
+    func setEscapes() throws {
+        let graph = try Graph(
+            """
+            filesrc name=r location=\(folder.file("x.webm")) ! fakesink
+            videotestsrc ! jpegenc ! multifilesink name=m location=\(folder.file("q%d.jpg"))
+            videotestsrc ! x264enc ! mpegtsmux ! hlssink name=h location=\(folder.file("s%d.ts")) playlist-location=\(folder.file("l.m3u8"))
+            multifilesrc name=i location=\(folder.file("f%d.png")) ! fakesink
+            """)
+        func conflict(_ element: String, _ property: String, _ value: String) throws -> String? {
+            graph.fileConflict(setting: property, of: try graph.element(element), to: value)
+        }
+        let read = folder.file("x.webm")
+        #expect(try conflict("m", "location", "\"\(read)\"")?.contains("which r reads") == true)
+        #expect(try conflict("h", "playlist_location", read)?.contains("which r reads") == true)
+        #expect(try conflict("i", "location", folder.file("q%d.jpg"))?.contains("i would read") == true)
+        #expect(try conflict("h", "playlist-location", folder.file("s1.ts"))?.contains("which h writes") == true)
+        let own = FileUse(.reads, folder.file("control"), by: "--control")
+        #expect(
+            graph.fileConflict(
+                setting: "location", of: try graph.element("m"), to: folder.file("control"), besides: [own]
+            )?.contains("which --control reads") == true)
+        #expect(try conflict("m", "location", "\"\(folder.file("new%d.jpg"))\"") == nil)
+    }
 }
