@@ -22,7 +22,7 @@
 // Raise this version with each change of this interface, and with each other change that keeps one copy from using the
 // nodes of another. Both are checked: the version in a structure when it is read, and the nodes' version, which their
 // GTypes carry, when a second copy registers the same nodes.
-#define MEDIAGRAPH_ABI_VERSION 7u
+#define MEDIAGRAPH_ABI_VERSION 8u
 
 typedef struct {
     int32_t code;  // MediaGraphError.Code; 0: none
@@ -46,9 +46,13 @@ typedef struct {
     int64_t length;                   // of `data`, in bytes
     uint64_t decode_timestamp, duration;  // nanoseconds, or GST_CLOCK_TIME_NONE
     const GstSegment *segment;        // the segment of the timestamps, or NULL
+    int32_t memory_mode;              // MG_STACK or MG_HEAP
 } MGVideoFrame;
 
 static const int32_t MG_RAW = 0, MG_NATIVE = 1, MG_ENCODED = 2;
+
+// How a frame is retained when its buffer's pool has none to spare: with MG_STACK not at all, with MG_HEAP as a copy.
+static const int32_t MG_STACK = 0, MG_HEAP = 1;
 
 // What a handler does with a frame. MG_STOP: it ends the stream, and `error` gives the reason. MG_GONE: a delegate no
 // longer exists. MG_FAILED: the handler failed on this frame.
@@ -76,6 +80,7 @@ typedef struct {
     int32_t is_edited;                // 1: a processor may still change it
     GstEvent *stream_start;           // STREAM_START of the block's stream, or NULL
     uint64_t stream_time;             // position in the medium in nanoseconds, or GST_CLOCK_TIME_NONE
+    int32_t memory_mode;              // MG_STACK or MG_HEAP
 } MGAudioFrame;
 
 // An audio processor. `process` is called on the streaming thread, one block at a time.
@@ -130,8 +135,9 @@ typedef struct {
     void (*destroy)(void *context);
     char formats[256];
     char name[64];
-    int32_t memory_mode;  // 0: the pipe's; 1: stack; 2: heap
-    int32_t queues;       // 1: the handler has its own queue, so the pipe calls it on the streaming thread
+    // 1: the handler owns its frames, in a queue of its own. So the pipe calls it on the streaming thread, and refuses it
+    // with memory-mode=stack.
+    int32_t queues;
     // For delegates: their identity, and whether they still exist. `is_alive` is called on any thread; NULL: always
     // alive.
     const void *identity;
@@ -165,8 +171,9 @@ typedef struct {
     int32_t (*end)(void *context, MGError *error);  // end of all streams; no calls follow until the next `start`
     void (*destroy)(void *context);
     char name[64];
-    int32_t memory_mode;  // 0: the speaker's; 1: stack; 2: heap
-    int32_t queues;       // 1: the handler has its own queue, so the speaker calls it on the streaming threads
+    // 1: the handler owns its blocks, in a queue of its own. So the speaker calls it on the streaming threads, and
+    // refuses it with memory-mode=stack.
+    int32_t queues;
 } MGAudioConsumer;
 
 typedef struct {

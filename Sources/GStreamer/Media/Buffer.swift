@@ -154,8 +154,15 @@ public struct BufferAccess {
     /// A new reference to the buffer.
     public var retained: Buffer { Buffer(retaining: raw) }
 
-    /// A copy of the buffer and its bytes.
-    public var deepCopy: Buffer { Buffer(taking: gst_buffer_copy_deep(raw)) }
+    /// A copy of the buffer and its bytes, which holds nothing of the original. The CPU must be able to read the buffer.
+    public var deepCopy: Buffer {
+        let copy = gst_buffer_copy_deep(raw)!
+        // The copy of an alias would hold the buffer whose memory the alias shares, and which it no longer needs.
+        while let parent = gst_buffer_get_meta(copy, gst_parent_buffer_meta_api_get_type()) {
+            gst_buffer_remove_meta(copy, parent)
+        }
+        return Buffer(taking: copy)
+    }
 
     /// A copy that shares the bytes but has its own timestamps and flags.
     public var shallowCopy: Buffer { Buffer(taking: gst_buffer_copy(raw)) }

@@ -10,14 +10,15 @@ extension MGVideoConsumer {
         abi_version = MEDIAGRAPH_ABI_VERSION
         context = Unmanaged.passRetained(channel).toOpaque()
         queues = 1
-        memory_mode = MemoryMode.heap.rawValue + 1
         start = { context, policy, maxFrames in
             VideoChannel.of(context).start(OverflowPolicy(rawValue: policy) ?? .block, maxFrames: Int(maxFrames))
         }
         interrupt = { VideoChannel.of($0).interrupt() }
         resume = { VideoChannel.of($0).resume() }
-        frame = { context, frame, _ in
-            VideoChannel.of(context).receive(OwnedVideoFrame(retainingOrCopying: frame!.pointee)) ? MG_PASS : MG_DROP
+        frame = { context, frame, error in
+            VideoChannel.of(context).receive(error) { () throws(MediaGraphError) in
+                try OwnedVideoFrame(retaining: frame!.pointee)
+            }
         }
         status = { _, _ in }
         end = { context, _ in
@@ -37,15 +38,15 @@ extension MGAudioConsumer {
         abi_version = MEDIAGRAPH_ABI_VERSION
         context = Unmanaged.passRetained(channel).toOpaque()
         queues = 1
-        memory_mode = MemoryMode.heap.rawValue + 1
         registered = { _, _ in }
         start = { FrameChannel<SpeakerAudio>.of($0).start(OverflowPolicy(rawValue: $1) ?? .block, maxFrames: Int($2)) }
         interrupt = { FrameChannel<SpeakerAudio>.of($0).interrupt() }
         resume = { FrameChannel<SpeakerAudio>.of($0).resume() }
-        frame = { context, stream, frame, _ in
-            let audio = SpeakerAudio(
-                stream: SpeakerStream(stream!.pointee), frame: OwnedAudioFrame(retainingOrCopying: frame!.pointee))
-            return FrameChannel<SpeakerAudio>.of(context).receive(audio) ? MG_PASS : MG_DROP
+        frame = { context, stream, frame, error in
+            FrameChannel<SpeakerAudio>.of(context).receive(error) { () throws(MediaGraphError) in
+                SpeakerAudio(
+                    stream: SpeakerStream(stream!.pointee), frame: try OwnedAudioFrame(retaining: frame!.pointee))
+            }
         }
         status = { _, _, _ in }
         end = { context, _ in
@@ -63,6 +64,16 @@ extension FrameChannel {
     /// Returns the channel behind a handler's context pointer.
     static func of(_ context: UnsafeMutableRawPointer?) -> FrameChannel {
         Unmanaged<FrameChannel>.fromOpaque(context!).takeUnretainedValue()
+    }
+
+    /// Queues the frame that `retain` returns, and returns the answer for the node.
+    fileprivate func receive(
+        _ error: UnsafeMutablePointer<MGError>?, _ retain: () throws(MediaGraphError) -> Frame
+    ) -> Int32 {
+        do throws(MediaGraphError) { return receive(try retain()) ? MG_PASS : MG_DROP } catch let failure {
+            failure.store(in: error)
+            return MG_FAILED
+        }
     }
 }
 

@@ -160,17 +160,17 @@ public struct RawDataPipeNode: GraphNode {
 
     /// Attaches the pipe's handler. Call this before the graph is started.
     public func attach(_ consumer: consuming sending some VideoConsumer) throws(MediaGraphError) {
-        try NodeVTable.attach(consumer, memoryMode: nil, to: element)
+        try NodeVTable.attach(consumer, to: element)
     }
 
     /// Removes the pipe's handler, whether it was attached or named by `handler=`. The properties `handler` and
     /// `options` are empty afterwards. Delegates stay subscribed. Call this while the graph isn't running.
     public func detach() throws(MediaGraphError) { try NodeVTable.detach(MGVideoConsumer.self, from: element) }
 
-    /// Attaches a closure that borrows each frame (`memory-mode=stack`). The pipe's `backpressure` decides on which
-    /// thread it is called. Call this before the graph is started.
+    /// Attaches a closure that borrows each frame. The pipe's `backpressure` decides on which thread it is called. Call
+    /// this before the graph is started.
     public func receive(_ body: @escaping @Sendable (borrowing VideoFrame) throws -> Void) throws(MediaGraphError) {
-        try NodeVTable.attach(ClosureConsumer(body: body), memoryMode: .stack, to: element)
+        try NodeVTable.attach(ClosureConsumer(body: body), to: element)
     }
 
     /// Attaches a closure that borrows each frame in the memory in which it arrived. The pipe must have
@@ -204,8 +204,8 @@ public struct RawDataPipeNode: GraphNode {
     /// pipe keeps only a weak reference. If a session scales the frames before the pipe and the resolution grows,
     /// frames already on their way still have the smaller size.
     ///
-    /// Throws `alreadyInUse` if the delegate is already subscribed to this pipe, and `invalidParameter` if the pipe has
-    /// `memory-mode=heap` and the delegate borrows frames.
+    /// Throws `alreadyInUse` if the delegate is already subscribed to this pipe, and `invalidParameter` if the pipe's
+    /// `buffer-type` allows no resolution but `native`.
     public func subscribe(_ delegate: some RawDataDelegate, resolution: Resolution) throws(MediaGraphError) {
         try NodeVTable.subscribe(delegate, PipeIdentity(name: name), resolution, to: element)
     }
@@ -227,8 +227,9 @@ public struct RawDataPipeNode: GraphNode {
         try NodeVTable.unsubscribe(delegate, from: element)
     }
 
-    /// The pipe's frames as an asynchronous sequence. The frames are owned (`memory-mode=heap`): they may be kept and
-    /// sent to other tasks.
+    /// The pipe's frames as an asynchronous sequence. The frames are owned: they may be kept and sent to other tasks.
+    /// Throws `invalidParameter` if the pipe has `memory-mode=stack`, `unsupported` with a `buffer-type` other than
+    /// `raw`, and `alreadyInUse` if the pipe has a handler.
     ///
     /// A pipe has one sequence, which one task reads. The sequence queues up to the pipe's `max-frames`. When the queue
     /// is full, a live stream drops its oldest frames and counts them in `statistics.dropped`; any other stream waits.

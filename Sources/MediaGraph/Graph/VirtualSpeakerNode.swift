@@ -24,13 +24,12 @@ public struct VirtualSpeakerNode: GraphNode {
     /// Removes the node's handler. Call this while the graph isn't running.
     public func detach() throws(MediaGraphError) { try NodeVTable.detach(MGAudioConsumer.self, from: element) }
 
-    /// Attaches a closure that borrows each block of each stream (`memory-mode=stack`). Call this before the graph is
-    /// started.
+    /// Attaches a closure that borrows each block of each stream. Call this before the graph is started.
     public func receive(
         _ body: @escaping @Sendable (borrowing AudioFrame, SpeakerStream) throws -> Void
     ) throws(MediaGraphError) {
         try NodeVTable.attach(
-            MGAudioConsumer(ClosureSpeaker(body: body), name: "closure", memoryMode: .stack), to: element)
+            MGAudioConsumer(ClosureSpeaker(body: body), name: "closure"), to: element)
     }
 
     /// Attaches an editor of the mix, at any time. While the graph runs, it replaces the old editor between two blocks.
@@ -53,8 +52,8 @@ public struct VirtualSpeakerNode: GraphNode {
         try attach(editor: ClosureEditor(body: body))
     }
 
-    /// The blocks of all streams as an asynchronous sequence. The blocks are owned (`memory-mode=heap`): they may be
-    /// kept and sent to other tasks.
+    /// The blocks of all streams as an asynchronous sequence. The blocks are owned: they may be kept and sent to other
+    /// tasks. Throws `invalidParameter` if the node has `memory-mode=stack`, and `alreadyInUse` if it has a handler.
     ///
     /// A node has one sequence, which one task reads. The sequence queues up to the node's `max-frames`. When the queue
     /// is full, a live graph drops its oldest blocks and counts them in `statistics.dropped`; any other graph waits.

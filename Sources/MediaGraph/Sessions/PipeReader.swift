@@ -53,10 +53,6 @@ final class PipeReader: Sendable {
 
     /// Returns a sequence of the pipe's frames, which is subscribed until its reader is gone.
     func frames(_ resolution: Resolution) throws(MediaGraphError) -> FrameSequence<OwnedVideoFrame> {
-        guard !properties.contains(where: { $0 == ("memory-mode", MemoryMode.stack.nick) }) else {
-            throw .invalidParameter(
-                .init("\(identity.name)'s memory mode", expected: "heap, for a sequence of frames", actual: "stack"))
-        }
         let channel = FrameChannel<OwnedVideoFrame>()
         try add(channel) { (element) throws(MediaGraphError) in
             try NodeVTable.subscribe(channel, resolution, to: element)

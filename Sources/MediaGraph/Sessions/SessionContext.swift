@@ -65,10 +65,11 @@ public struct SessionContext: Sendable {
     /// How pipes and previews deliver video (enableCustomVideoRender). With `nil`, delegates alone get raw frames.
     public var customVideoRender: CustomVideoRender?
 
-    /// Whether raw video is borrowed or owned (videoRawdataMemoryMode). With `nil`, each delegate decides. Subscribing
-    /// a delegate that contradicts the mode throws.
+    /// How delegates may retain raw video (videoRawdataMemoryMode): with `heap` without limit, with `stack` as far as
+    /// the frames' pool allows. Delegates borrow their frames in both modes. With `nil` they have `stack`, and sequences
+    /// of frames `heap`. Reading a sequence of frames with `stack` throws.
     public var videoMemoryMode: MemoryMode?
-    /// Like `videoMemoryMode`, for audio.
+    /// Like `videoMemoryMode`, for audio. `nil` means `stack`.
     public var audioMemoryMode: MemoryMode?
     /// Like `videoMemoryMode`, for shares.
     public var shareMemoryMode: MemoryMode?

@@ -63,8 +63,8 @@ public struct SessionPipe: Sendable {
     /// Sends the pipe's frames to `delegate`, from the next frame on, scaled down to the height of `resolution` if they
     /// are higher. The pipe keeps only a weak reference.
     ///
-    /// Throws `noSuchUser` if the user isn't in the room, `alreadyInUse` if the delegate is already subscribed to this
-    /// pipe, and `invalidParameter` if the session's memory mode is `heap` and the delegate borrows frames.
+    /// Throws `noSuchUser` if the user isn't in the room, and `alreadyInUse` if the delegate is already subscribed to
+    /// this pipe.
     public func subscribe(_ delegate: some RawDataDelegate, resolution: Resolution) throws(MediaGraphError) {
         _ = try user.session.user(user.name)
         try reader.subscribe(delegate, resolution)

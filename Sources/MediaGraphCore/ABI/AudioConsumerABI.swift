@@ -2,11 +2,8 @@ import CMediaGraphABI
 import GStreamer
 
 extension MGAudioConsumer {
-    /// The memory mode that the consumer needs; `nil` if it takes both.
-    package var requiredMemoryMode: MemoryMode? { memory_mode == 0 ? nil : MemoryMode(rawValue: memory_mode - 1) }
-
     /// Wraps a Swift handler. The structure's owner calls `destroy` once.
-    package init<S: VirtualSpeaker>(_ speaker: consuming sending S, name: String, memoryMode: MemoryMode? = nil) {
+    package init<S: VirtualSpeaker>(_ speaker: consuming sending S, name: String) {
         self.init()
         abi_version = MEDIAGRAPH_ABI_VERSION
         let interruption = (copy speaker as? any InterruptibleHandler)?.interruption
@@ -26,7 +23,6 @@ extension MGAudioConsumer {
         end = { AnySpeakerBox.of($0).finish($1) }
         destroy = { Unmanaged<AnySpeakerBox>.fromOpaque($0!).release() }
         storeName(name, in: &self.name)
-        memory_mode = memoryMode.map { $0.rawValue + 1 } ?? 0
     }
 }
 

@@ -6,14 +6,14 @@ extension MGAudioFrame {
     /// Describes a mapped buffer without copying. The caller keeps all arguments alive while the structure is in use.
     package init(
         _ mapped: borrowing MappedAudioBuffer, in buffer: BufferAccess, _ caps: Caps, times: AudioTimes,
-        streamStart: StreamStart?, isEdited: Bool
+        streamStart: StreamStart?, isEdited: Bool, memoryMode: MemoryMode = .stack
     ) {
         self.init(
             mapped: mapped.buffer, buffer: buffer.raw, caps: caps.raw, running_time: UInt64(times.running.raw),
             presentation_timestamp: UInt64(buffer.presentationTimestamp.raw),
             capture_time: buffer.captureUnixNanoseconds ?? 0,
             is_gap: buffer.isGap ? 1 : 0, is_edited: isEdited ? 1 : 0, stream_start: streamStart?.raw,
-            stream_time: UInt64(times.stream.raw))
+            stream_time: UInt64(times.stream.raw), memory_mode: memoryMode.rawValue)
     }
 
     var presentationTimestamp: ClockTime? { ClockTime(raw: GstClockTime(presentation_timestamp)) }

@@ -112,9 +112,9 @@ package enum NodeVTable {
     }
 
     package static func attach<C: VideoConsumer>(
-        _ consumer: consuming sending C, memoryMode: MemoryMode?, to element: Element
+        _ consumer: consuming sending C, to element: Element
     ) throws(MediaGraphError) {
-        try attach(MGVideoConsumer(consumer, name: typeName(C.self), memoryMode: memoryMode), to: element)
+        try attach(MGVideoConsumer(consumer, name: typeName(C.self)), to: element)
     }
 
     package static func attach(_ microphone: some VirtualMic, to element: Element) throws(MediaGraphError) {

@@ -19,7 +19,6 @@ extension MGVideoConsumer {
         end = { _, _ in MG_PASS }
         destroy = { Unmanaged<AnyDelegateBox>.fromOpaque($0!).release() }
         storeName(typeName(D.self), in: &name)
-        memory_mode = MemoryMode.stack.rawValue + 1
     }
 }
 

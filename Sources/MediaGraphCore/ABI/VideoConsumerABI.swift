@@ -2,11 +2,8 @@ import CMediaGraphABI
 import GStreamer
 
 extension MGVideoConsumer {
-    /// The memory mode that the consumer needs; `nil` if it takes both.
-    package var requiredMemoryMode: MemoryMode? { memory_mode == 0 ? nil : MemoryMode(rawValue: memory_mode - 1) }
-
     /// Wraps a Swift handler. The structure's owner calls `destroy` once.
-    package init<C: VideoConsumer>(_ consumer: consuming sending C, name: String, memoryMode: MemoryMode? = nil) {
+    package init<C: VideoConsumer>(_ consumer: consuming sending C, name: String) {
         self.init()
         abi_version = MEDIAGRAPH_ABI_VERSION
         let interruption = (copy consumer as? any InterruptibleHandler)?.interruption
@@ -23,7 +20,6 @@ extension MGVideoConsumer {
         destroy = { Unmanaged<AnyConsumerBox>.fromOpaque($0!).release() }
         storeName(C.formats.map(\.gstreamerName).joined(separator: ","), in: &formats)
         storeName(name, in: &self.name)
-        memory_mode = memoryMode.map { $0.rawValue + 1 } ?? 0
     }
 }
 

@@ -15,7 +15,7 @@ extension MGVideoFrame {
             mapped: mapped, buffer: buffer, caps: caps, running_time: running_time,
             presentation_timestamp: presentation_timestamp, capture_time: capture_time, rotation: rotation, flip: 0,
             mirror: 0, kind: MG_RAW, stream_start: nil, data: nil, length: 0, decode_timestamp: .max, duration: .max,
-            segment: nil)
+            segment: nil, memory_mode: MG_STACK)
     }
 
     /// A raw frame of a stream. `mapped` maps `shown`, which is the stream's buffer or a converted copy of it. The
@@ -62,8 +62,7 @@ final class KeptFrame: @unchecked Sendable {
 
     /// Throws `allocationFailed` if the buffer's pool can't spare another buffer.
     package init(_ frame: MGVideoFrame) throws(MediaGraphError) {
-        guard let buffer = KeptBuffer(keeping: BufferAccess(frame.buffer)) else { throw .poolLimit }
-        self.buffer = buffer
+        buffer = try KeptBuffer(BufferAccess(frame.buffer), memoryMode: frame.retainingMode)
         caps = Caps(retaining: frame.caps)
         stream = frame.stream_start.map { StreamStart(retaining: $0) }
         segment = frame.segment.map {
@@ -74,6 +73,8 @@ final class KeptFrame: @unchecked Sendable {
         // The mapping ends with the call; `withFrame` maps the buffer again.
         var frame = frame
         frame.data = nil
+        frame.buffer = buffer.access.raw
+        frame.memory_mode = MG_HEAP
         frame.segment = segment.map { UnsafePointer($0) }
         self.frame = frame
     }
@@ -81,12 +82,10 @@ final class KeptFrame: @unchecked Sendable {
     deinit { segment?.deallocate() }
 }
 
-extension MediaGraphError {
-    static var poolLimit: MediaGraphError {
-        .allocationFailed(
-            .init(
-                "can't retain the frame", actual: "all buffers of its pool are retained; release some"))
-    }
+extension MGVideoFrame {
+    /// The memory mode that counts when a native or encoded frame is retained. Frames in special memory, such as DMABuf
+    /// or GL, can't be copied without leaving that memory, so `stack` counts for them.
+    var retainingMode: Int32 { Caps(retaining: caps).isInSystemMemory(0) ? memory_mode : MG_STACK }
 }
 
 extension MediaGraphError {

@@ -2,7 +2,7 @@ import CMediaGraphABI
 import Foundation
 import GStreamer
 
-/// A borrowed block of audio (`memory-mode=stack`): interleaved 16-bit PCM in GStreamer's own buffer. It is valid only
+/// A borrowed block of audio: interleaved 16-bit PCM in GStreamer's own buffer. It is valid only
 /// during the call that receives it: the compiler doesn't let it escape, be stored, or cross threads. ``retain()``
 /// returns an owned block.
 ///
@@ -58,14 +58,20 @@ public struct AudioFrame: ~Copyable, ~Escapable {
     /// Whether the block is silence that replaces missing sound, rather than silence that was recorded.
     public var isGap: Bool { source.pointee.is_gap != 0 }
 
-    /// Returns an owned block that shares the buffer, without a copy. You may keep it, or send it to another task. In
-    /// an ``AudioProcessor``, whose block may still change, it is a copy of the current samples.
+    /// Returns an owned block that shares the buffer, without a copy. You may keep it, or send it to another task. It is
+    /// a copy of the samples in an ``AudioProcessor``, whose block may still change, and with `memory-mode=heap` if the
+    /// buffer's pool has no buffer to spare.
     ///
     /// Throws `allocationFailed` if ``canRetain`` is false; the stream continues.
     public func retain() throws(MediaGraphError) -> OwnedAudioFrame { try OwnedAudioFrame(retaining: source.pointee) }
 
-    /// Whether ``retain()`` would succeed. All buffers of a bounded pool except two can be retained at once.
-    public var canRetain: Bool { source.pointee.is_edited != 0 || BufferAccess(source.pointee.buffer).canBeKept }
+    /// Whether ``retain()`` would succeed. All buffers of a bounded pool except two can be retained at once; with
+    /// `memory-mode=heap` there is no limit.
+    public var canRetain: Bool {
+        KeptBuffer.canKeep(
+            BufferAccess(source.pointee.buffer), memoryMode: source.pointee.memory_mode,
+            isEdited: source.pointee.is_edited != 0)
+    }
 
     /// Returns a buffer for another stream that shares the samples, with another timestamp.
     package func placed(at timestamp: ClockTime?) -> Buffer {
@@ -75,7 +81,7 @@ public struct AudioFrame: ~Copyable, ~Escapable {
     }
 }
 
-/// An owned block of audio (`memory-mode=heap`). It may be kept and sent to other tasks, and stays valid after the
+/// An owned block of audio. It may be kept and sent to other tasks, and stays valid after the
 /// graph has ended. The block holds a reference to the stream's buffer, which its deinitializer releases.
 public final class OwnedAudioFrame: Sendable {
     private let buffer: KeptBuffer
@@ -108,28 +114,10 @@ public final class OwnedAudioFrame: Sendable {
     /// The ID of the stream that the block belongs to.
     public var streamID: String? { stream?.id }
 
-    /// Throws `allocationFailed` if the buffer's pool can't spare another buffer.
-    convenience init(retaining frame: MGAudioFrame) throws(MediaGraphError) {
-        if frame.is_edited != 0 {
-            // The samples may still change, so they are copied.
-            self.init(frame, KeptBuffer(copying: BufferAccess(frame.buffer)))
-        } else {
-            guard let buffer = KeptBuffer(keeping: BufferAccess(frame.buffer)) else { throw .poolLimit }
-            self.init(frame, buffer)
-        }
-    }
-
-    /// Retains the buffer, or copies it if its pool can't spare another one.
-    package convenience init(retainingOrCopying frame: MGAudioFrame) {
-        if let buffer = KeptBuffer(keeping: BufferAccess(frame.buffer)) {
-            self.init(frame, buffer)
-        } else {
-            self.init(frame, KeptBuffer(copying: BufferAccess(frame.buffer)))
-        }
-    }
-
-    private init(_ frame: MGAudioFrame, _ buffer: consuming KeptBuffer) {
-        self.buffer = buffer
+    /// Throws `allocationFailed` in `stack` mode if the buffer's pool can't spare another buffer.
+    package init(retaining frame: MGAudioFrame) throws(MediaGraphError) {
+        buffer = try KeptBuffer(
+            BufferAccess(frame.buffer), memoryMode: frame.memory_mode, isEdited: frame.is_edited != 0)
         caps = Caps(retaining: frame.caps)
         stream = frame.stream_start.map { StreamStart(retaining: $0) }
         info = AudioInfo(frame.mapped.pointee.info)
@@ -147,7 +135,7 @@ public final class OwnedAudioFrame: Sendable {
         let result = try buffer.access.withAudioBuffer(info, .read) { mapped in
             var source = MGAudioFrame(
                 mapped, in: buffer.access, caps, times: AudioTimes(running: runningTime, stream: streamTime),
-                streamStart: stream, isEdited: false)
+                streamStart: stream, isEdited: false, memoryMode: .heap)
             // The timestamp on arrival: the buffer's own may have changed since.
             source.presentation_timestamp = UInt64(presentationTimestamp.raw)
             return try withUnsafePointer(to: &source) { pointer in

@@ -52,11 +52,14 @@ public struct EncodedVideoFrame: ~Copyable, ~Escapable {
     /// The ID of the stream that the access unit belongs to.
     public var streamID: String? { source.pointee.streamID }
 
-    /// Whether ``retain()`` would succeed. All buffers of a bounded pool except two can be retained at once.
-    public var canRetain: Bool { BufferAccess(source.pointee.buffer).canBeKept }
+    /// Whether ``retain()`` would succeed. All buffers of a bounded pool except two can be retained at once; with
+    /// `memory-mode=heap` there is no limit.
+    public var canRetain: Bool {
+        KeptBuffer.canKeep(BufferAccess(source.pointee.buffer), memoryMode: source.pointee.retainingMode)
+    }
 
-    /// Returns an owned access unit that shares the buffer, without a copy. Throws `allocationFailed` if ``canRetain``
-    /// is false.
+    /// Returns an owned access unit that shares the buffer, without a copy. With `memory-mode=heap` it is a copy if the
+    /// buffer's pool has no buffer to spare. Throws `allocationFailed` if ``canRetain`` is false.
     public func retain() throws(MediaGraphError) -> OwnedEncodedVideoFrame {
         OwnedEncodedVideoFrame(kept: try KeptFrame(source.pointee))
     }

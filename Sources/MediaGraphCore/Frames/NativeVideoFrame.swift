@@ -39,11 +39,14 @@ public struct NativeVideoFrame: ~Copyable, ~Escapable {
         try body(UnsafeMutableRawPointer(source.pointee.buffer))
     }
 
-    /// Whether ``retain()`` would succeed. All buffers of a bounded pool except two can be retained at once.
-    public var canRetain: Bool { BufferAccess(source.pointee.buffer).canBeKept }
+    /// Whether ``retain()`` would succeed. All buffers of a bounded pool except two can be retained at once; with
+    /// `memory-mode=heap` there is no limit for frames in system memory.
+    public var canRetain: Bool {
+        KeptBuffer.canKeep(BufferAccess(source.pointee.buffer), memoryMode: source.pointee.retainingMode)
+    }
 
-    /// Returns an owned frame that shares the buffer, without a copy. Throws `allocationFailed` if ``canRetain`` is
-    /// false.
+    /// Returns an owned frame that shares the buffer, without a copy. With `memory-mode=heap`, a frame in system memory
+    /// is copied if the buffer's pool has no buffer to spare. Throws `allocationFailed` if ``canRetain`` is false.
     public func retain() throws(MediaGraphError) -> OwnedNativeVideoFrame {
         OwnedNativeVideoFrame(kept: try KeptFrame(source.pointee))
     }

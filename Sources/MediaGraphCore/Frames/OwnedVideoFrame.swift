@@ -3,7 +3,7 @@ import CMediaGraphABI
 import Foundation
 import GStreamer
 
-/// An owned video frame (`memory-mode=heap`). It may be kept and sent to other tasks, and stays valid after the graph
+/// An owned video frame. It may be kept and sent to other tasks, and stays valid after the graph
 /// has ended. The frame holds a reference to the stream's buffer, which its deinitializer releases.
 ///
 /// Release frames soon: the source can't reuse their buffers meanwhile.
@@ -40,28 +40,10 @@ public final class OwnedVideoFrame: Sendable {
     /// The user's camera channel that the frame comes from, in a session; `nil` if it isn't from a user's camera.
     public var publishChannel: PublishChannel? { streamID.flatMap { PublishChannel(streamID: $0) } }
 
-    /// Throws `allocationFailed` if the buffer's pool can't spare another buffer.
-    convenience init(retaining frame: MGVideoFrame) throws(MediaGraphError) {
-        if frame.isEdited {
-            // The pixels may still change, so they are copied.
-            self.init(frame, KeptBuffer(copying: BufferAccess(frame.buffer)))
-        } else {
-            guard let buffer = KeptBuffer(keeping: BufferAccess(frame.buffer)) else { throw .poolLimit }
-            self.init(frame, buffer)
-        }
-    }
-
-    /// Retains the buffer, or copies it if its pool can't spare another one.
-    package convenience init(retainingOrCopying frame: MGVideoFrame) {
-        if let buffer = KeptBuffer(keeping: BufferAccess(frame.buffer)) {
-            self.init(frame, buffer)
-        } else {
-            self.init(frame, KeptBuffer(copying: BufferAccess(frame.buffer)))
-        }
-    }
-
-    private init(_ frame: MGVideoFrame, _ buffer: consuming KeptBuffer) {
-        self.buffer = buffer
+    /// Throws `allocationFailed` in `stack` mode if the buffer's pool can't spare another buffer.
+    package init(retaining frame: MGVideoFrame) throws(MediaGraphError) {
+        buffer = try KeptBuffer(
+            BufferAccess(frame.buffer), memoryMode: frame.memory_mode, isEdited: frame.isEdited)
         stream = frame.stream_start.map { StreamStart(retaining: $0) }
         flip = Flip(rawValue: frame.flip) ?? .none
         mirror = Flip(rawValue: frame.mirror) ?? .none
@@ -86,6 +68,7 @@ public final class OwnedVideoFrame: Sendable {
             source.flip = flip.rawValue
             source.mirror = mirror.rawValue
             source.stream_start = stream?.raw
+            source.memory_mode = MG_HEAP
             var segment = (segment ?? .undefined).raw
             return try withUnsafePointer(to: &segment) { segment in
                 source.segment = segment

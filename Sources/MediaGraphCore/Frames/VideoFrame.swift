@@ -2,7 +2,7 @@ import CMediaGraphABI
 import Foundation
 import GStreamer
 
-/// A borrowed video frame (`memory-mode=stack`), whose planes are in GStreamer's own buffer. It is valid only during
+/// A borrowed video frame, whose planes are in GStreamer's own buffer. It is valid only during
 /// the call that receives it: the compiler doesn't let it escape, be stored, or cross threads. ``retain()`` returns an
 /// owned frame.
 ///
@@ -109,15 +109,20 @@ public struct VideoFrame: ~Copyable, ~Escapable {
             height: height, stride: stride, pixelStride: pixelStride)
     }
 
-    /// Returns an owned frame that shares the buffer, without a copy. You may keep it, or send it to another task. In a
-    /// ``VideoProcessor``, whose frame may still change, it is a copy of the current pixels.
+    /// Returns an owned frame that shares the buffer, without a copy. You may keep it, or send it to another task. It is
+    /// a copy of the pixels in a ``VideoProcessor``, whose frame may still change, and with `memory-mode=heap` if the
+    /// buffer's pool has no buffer to spare.
     ///
     /// Throws `allocationFailed` if ``canRetain`` is false; the stream continues.
     public func retain() throws(MediaGraphError) -> OwnedVideoFrame { try OwnedVideoFrame(retaining: source.pointee) }
 
     /// Whether ``retain()`` would succeed. All buffers of a bounded pool (a camera's, for example) except two can be
-    /// retained at once.
-    public var canRetain: Bool { source.pointee.isEdited || BufferAccess(source.pointee.buffer).canBeKept }
+    /// retained at once; with `memory-mode=heap` there is no limit.
+    public var canRetain: Bool {
+        KeptBuffer.canKeep(
+            BufferAccess(source.pointee.buffer), memoryMode: source.pointee.memory_mode,
+            isEdited: source.pointee.isEdited)
+    }
 
     /// Calls `body` with each row's pixels, plane after plane, without padding. In sequence, they are FFmpeg's rawvideo
     /// format.

@@ -11,20 +11,17 @@ final class ConsumerHandle: @unchecked Sendable {
     let name: String
     /// The formats that the handler supports; empty if it supports all.
     let formats: [VideoFormat]
-    /// The memory mode that the handler needs; `nil` if it supports both.
-    let memoryMode: MemoryMode?
 
     /// Takes ownership of the handler.
     init(_ abi: MGVideoConsumer) {
         self.abi = abi
         name = loadName(abi.name)
         formats = formatList(loadName(abi.formats))
-        memoryMode = abi.requiredMemoryMode
     }
 
     deinit { abi.destroy(abi.context) }
 
-    /// Whether the handler has its own queue and needs no delivery thread.
+    /// Whether the handler owns its frames, in a queue of its own. It then needs no delivery thread.
     var queues: Bool { abi.queues != 0 }
 
     func start(_ policy: OverflowPolicy, maxFrames: Int) {

@@ -45,7 +45,8 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         var setup: Subscription.Setup {
             Subscription.Setup(
                 format: format, resolution: settings.resolution, maxFrames: Int(settings.maxFrames),
-                bufferType: settings.bufferType, appliesRotation: settings.appliesRotation,
+                bufferType: settings.bufferType, memoryMode: settings.memoryMode,
+                appliesRotation: settings.appliesRotation,
                 appliesMirror: settings.appliesMirror, onError: settings.onError, stream: stream,
                 tagged: tagged)
         }
@@ -146,6 +147,9 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
 
     /// The height that is enough for all subscriptions.
     var demand: Resolution { run.withLock { $0.demand } }
+
+    /// Whether a receiver owns its frames.
+    var hasQueuingReceiver: Bool { subscriptions.contains { $0.consumer.queues } }
 
     /// Whether a run is in progress.
     var isRunning: Bool { run.withLock { if case .stopped = $0.phase { false } else { true } } }

@@ -103,7 +103,7 @@ struct PipeSettings: HandlerSettings {
     var options = ""
     var format = PipeFormat.auto
     var resolution = Resolution.native
-    var memoryMode = MemoryMode.stack
+    var memoryMode = MemoryModeSetting()
     var backPressure = BackPressure.auto
     var maxFrames: Int32 = 2
     var synchronization = Synchronization.auto

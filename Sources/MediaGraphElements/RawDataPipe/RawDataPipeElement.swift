@@ -54,8 +54,8 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                     "Maximum height of the delivered frames, before rotation: \(Resolution.expected). Keeps the aspect ratio and never enlarges"
                 ),
                 .setting(
-                    "memory-mode", of: Self.self, \.memoryMode, changes: .untilInitialized,
-                    "Whether the handler borrows its frames or owns them"),
+                    "memory-mode", of: Self.self, \.memoryMode.value, changes: .untilInitialized,
+                    "Whether the frames that the handler and delegates retain may be copied"),
                 .setting(
                     "backpressure", of: Self.self, \.backPressure, "What happens when the handler is too slow"),
                 .setting(
@@ -150,7 +150,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
             withExtendedLifetime(replaced) {}
             return clearHandlerProperties()
         }
-        try checkMemoryMode(abi.requiredMemoryMode)
+        try checkMemoryMode(queues: abi.queues != 0)
         guard abi.queues == 0 || settings.current.bufferType == .raw else {
             throw .unsupported(
                 .init(
@@ -164,14 +164,12 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         state.withLock { $0.attached = handle }
     }
 
-    private func checkMemoryMode(_ required: MemoryMode?) throws(MediaGraphError) {
-        guard required == .stack, settings.current.memoryMode == .heap else { return }
-        throw .invalidParameter(
-            .init("\(name)'s memory-mode", expected: "stack, for a handler that borrows frames", actual: "heap"))
+    private func checkMemoryMode(queues: Bool) throws(MediaGraphError) {
+        try settings.current.memoryMode.check(queues: queues, of: name, sequence: "a sequence of frames")
     }
 
     private func subscribe(_ abi: MGVideoConsumer, _ resolution: Int32) throws(MediaGraphError) {
-        try checkMemoryMode(abi.requiredMemoryMode)
+        try checkMemoryMode(queues: abi.queues != 0)
         let type = settings.current.bufferType
         guard type == .raw || resolution == Resolution.native.rawValue else {
             throw .invalidParameter(
@@ -240,7 +238,8 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         case .readyToPaused:
             let consumer = state.withLock { $0.current }
             do throws(MediaGraphError) {
-                if let consumer { try checkMemoryMode(consumer.memoryMode) }
+                // The property may have been set after the receivers were attached.
+                try checkMemoryMode(queues: consumer?.queues == true || delivery.hasQueuingReceiver)
                 let format = try format(for: consumer)
                 try settings.current.checkResolved(format: format)
                 delivery.start(settings.current, handler: consumer, format: format)
@@ -336,12 +335,6 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         }
         let handle = ConsumerHandle(
             try HandlerRegistry.shared.make(MGVideoConsumer.self, settings.handler, options: settings.options))
-        if let mode = handle.memoryMode, mode != settings.memoryMode {
-            throw .invalidParameter(
-                .init(
-                    "memory-mode", expected: "\(mode.nick), for handler \(handle.name)",
-                    actual: settings.memoryMode.nick))
-        }
         state.withLock { $0.named = handle }
     }
 }

@@ -35,6 +35,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         var policy = OverflowPolicy.block
         var maxFrames = 1
         var bufferType = BufferType.raw
+        var memoryMode = MemoryModeSetting()
         var appliesRotation = false
         var appliesMirror = false
         var onError = DeliveryFailurePolicy.stop
@@ -55,6 +56,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
     // exclusive access.
     private var isLive = false
     private var isRaw = true
+    private var memoryMode = MG_STACK
     private var tagged = TaggedOrientation()
     private var stream: StreamStart? {
         didSet { streamEvent = stream?.raw }
@@ -90,6 +92,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         self.setup = setup
         self.setup.resolution = resolution ?? setup.resolution
         isRaw = setup.bufferType == .raw
+        memoryMode = setup.memoryMode.mode(queues: consumer.queues).rawValue
         stream = setup.stream
         tagged = setup.tagged
         plan = nil
@@ -366,7 +369,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
             mirror: metas.mirror.rawValue,
             kind: MG_RAW, stream_start: streamEvent, data: nil, length: 0,
             decode_timestamp: UInt64(buffer.decodingTimestamp.raw), duration: buffer.durationNanoseconds ?? .max,
-            segment: segment)
+            segment: segment, memory_mode: memoryMode)
     }
 
     /// Delivers the stream's own buffer unmapped (`native`) or with its bytes (`encoded`).

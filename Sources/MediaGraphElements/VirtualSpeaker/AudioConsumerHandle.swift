@@ -8,19 +8,16 @@ import MediaGraphCore
 final class AudioConsumerHandle: @unchecked Sendable {
     private let abi: MGAudioConsumer
     let name: String
-    /// The memory mode that the handler needs; `nil` if it supports both.
-    let memoryMode: MemoryMode?
 
     /// Takes ownership of the handler.
     init(_ abi: MGAudioConsumer) {
         self.abi = abi
         name = loadName(abi.name)
-        memoryMode = abi.requiredMemoryMode
     }
 
     deinit { abi.destroy(abi.context) }
 
-    /// Whether the handler has its own queue, so that the speaker needs no delivery thread.
+    /// Whether the handler owns its blocks, in a queue of its own. The speaker then needs no delivery thread.
     var queues: Bool { abi.queues != 0 }
 
     func registered(at node: ElementInstance) { abi.registered(abi.context, node.element) }

@@ -47,6 +47,7 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
     private(set) var format: Format?
     private var consumer: AudioConsumerHandle?
     private var isLive = false
+    private var memoryMode = MemoryMode.stack
 
     // Used in callbacks.
 
@@ -70,6 +71,7 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
         self.format = format
         active = [:]
         (hasFailed, hasFinished, isLive) = (false, false, false)
+        memoryMode = settings.memoryMode.mode(queues: consumer?.queues == true)
         held.withLock {
             $0 = []
             // Under the lock, because a pad that is released at this moment interrupts the consumer.
@@ -219,7 +221,7 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
         let isKept = buffer.withAudioBuffer(format.info, .read) { mapped -> Bool in
             var frame = MGAudioFrame(
                 mapped, in: buffer, format.caps, times: times, streamStart: channel.streamStart,
-                isEdited: false)
+                isEdited: false, memoryMode: memoryMode)
             do throws(MediaGraphError) { return try consumer.receive(&frame, of: channel.abi) } catch {
                 failure = error
                 return true

@@ -6,7 +6,7 @@ struct SpeakerSettings: HandlerSettings {
     var options = ""
     var rate: Int32 = 48_000
     var channels: Int32 = 1
-    var memoryMode = MemoryMode.stack
+    var memoryMode = MemoryModeSetting()
     var backPressure = BackPressure.auto
     var maxFrames: Int32 = 200
     /// In nanoseconds.

@@ -17,7 +17,7 @@ extension VirtualSpeakerElement {
             _ = state.withLock { $0.attached.take() }
             return
         }
-        try checkMemoryMode(abi.requiredMemoryMode)
+        try checkMemoryMode(queues: abi.queues != 0)
         guard settings.current.handler.isEmpty, state.withLock({ $0.current == nil }) else {
             throw .alreadyInUse(.init(name, actual: "already has a handler; remove it first"))
         }
@@ -26,17 +26,15 @@ extension VirtualSpeakerElement {
         state.withLock { $0.attached = handle }
     }
 
-    private func checkMemoryMode(_ required: MemoryMode?) throws(MediaGraphError) {
-        guard required == .stack, settings.current.memoryMode == .heap else { return }
-        throw .invalidParameter(
-            .init("\(name)'s memory-mode", expected: "stack, for a handler that borrows blocks", actual: "heap"))
+    private func checkMemoryMode(queues: Bool) throws(MediaGraphError) {
+        try settings.current.memoryMode.check(queues: queues, of: name, sequence: "a sequence of blocks")
     }
 
     /// Makes the handler that the property `handler` names, in NULL→READY. Does nothing if the property is empty.
     func makeHandler() throws(MediaGraphError) {
         let settings = settings.current
         // `memory-mode` may have been set after the handler was attached.
-        try checkMemoryMode(state.withLock { $0.attached }?.memoryMode)
+        try checkMemoryMode(queues: state.withLock { $0.attached?.queues } == true)
         guard !settings.handler.isEmpty else { return }
         guard state.withLock({ $0.attached == nil }) else {
             throw .alreadyInUse(
@@ -46,12 +44,6 @@ extension VirtualSpeakerElement {
         }
         let handle = AudioConsumerHandle(
             try HandlerRegistry.shared.make(MGAudioConsumer.self, settings.handler, options: settings.options))
-        if let mode = handle.memoryMode, mode != settings.memoryMode {
-            throw .invalidParameter(
-                .init(
-                    "memory-mode", expected: "\(mode.nick), for handler \(handle.name)",
-                    actual: settings.memoryMode.nick))
-        }
         handle.registered(at: instance)
         state.withLock { $0.named = handle }
     }

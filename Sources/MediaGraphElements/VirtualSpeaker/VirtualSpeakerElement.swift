@@ -70,8 +70,8 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
                     "channels", of: Self.self, \.channels, range: .values(1...2),
                     "Number of channels of the delivered streams and of src: 1 mono, 2 stereo"),
                 .setting(
-                    "memory-mode", of: Self.self, \.memoryMode, changes: .untilInitialized,
-                    "Whether the handler borrows its blocks or owns them"),
+                    "memory-mode", of: Self.self, \.memoryMode.value, changes: .untilInitialized,
+                    "Whether the blocks that the handler retains may be copied"),
                 .setting(
                     "backpressure", of: Self.self, \.backPressure, "What happens when the handler is too slow"),
                 .setting(

@@ -32,21 +32,6 @@ import Testing
         #expect(try kept.flatMap { try $0.samples() } == samples)
     }
 
-    @Test("SP-4 memory-mode=heap refuses a handler that only borrows blocks")
-    func contradiction() async throws {
-        let graph = try Graph("audiotestsrc num-buffers=1 ! virtualspeaker name=s memory-mode=heap")
-        #expect(throws: MediaGraphError.self) { try graph.virtualSpeaker("s").receive { _, _ in } }
-    }
-
-    @Test("SP-4 memory-mode=heap set after a handler that borrows makes the run fail")
-    func laterContradiction() async throws {
-        let graph = try Graph("audiotestsrc num-buffers=1 ! virtualspeaker name=s")
-        let node = try graph.virtualSpeaker("s")
-        try node.receive { _, _ in }
-        try node.element.setProperty("memory-mode", parsing: "heap")
-        await #expect(throws: GraphError.self) { try await graph.run() }
-    }
-
     @Test("SP-4 a borrowed block can be retained, and is then the stream's own buffer")
     func retain() async throws {
         let graph = try Graph("virtualspeaker name=s \(folder.source("a", noiseSamples(4800))) ! s.user_anna")

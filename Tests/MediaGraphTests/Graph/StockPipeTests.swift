@@ -213,7 +213,7 @@ import Testing
         let stock = try #require(StockPipe(element))
         let times = Log<UInt64>()
         try NodeVTable.attach(
-            Receiver { times.add($0.presentationTimestamp!.nanoseconds) }, memoryMode: nil, to: element)
+            Receiver { times.add($0.presentationTimestamp!.nanoseconds) }, to: element)
         stock.start()
         stock.didStartPlaying()
         let harness = Harness(element, sink: "sink", source: nil)

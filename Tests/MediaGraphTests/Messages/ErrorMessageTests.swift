@@ -171,21 +171,19 @@ import Testing
         let graph = try Graph(
             """
             videotestsrc name=video is-live=true ! tee name=t ! queue name=a ! appsink name=sink
-            t. ! queue name=b ! rawdatapipe name=heap memory-mode=heap
+            t. ! queue name=b ! rawdatapipe name=stack memory-mode=stack
             """)
         let pipe = try graph.rawDataPipe("sink")
         try pipe.receive { _ in }
         await listing.add("pipe.receive { … }  // has a handler already") { try pipe.receive { _ in } }
         await listing.add("pipe.receiveNative { … }  // of an appsink") { try pipe.receiveNative { _ in } }
-        await listing.add("pipe.receive { … }  // memory-mode=heap") {
-            try graph.rawDataPipe("heap").receive { _ in }
-        }
+        await listing.add("pipe.frames  // memory-mode=stack") { _ = try graph.rawDataPipe("stack").frames }
         let encoded = try Graph("videotestsrc ! x264enc ! rawdatapipe name=pipe buffer-type=encoded")
         await listing.add("pipe.frames  // buffer-type=encoded") { _ = try encoded.rawDataPipe("pipe").frames }
         await listing.add("pipe.set(\"resolution\", parsing: \"huge\")") {
-            try graph.rawDataPipe("heap").set("resolution", parsing: "huge")
+            try graph.rawDataPipe("stack").set("resolution", parsing: "huge")
         }
-        await listing.add("pipe.set(\"nosuch\", to: 1)") { try graph.rawDataPipe("heap").set("nosuch", to: Int32(1)) }
+        await listing.add("pipe.set(\"nosuch\", to: 1)") { try graph.rawDataPipe("stack").set("nosuch", to: Int32(1)) }
         await listing.add("graph.rawDataPipe(\"t\")  // a tee") { _ = try graph.rawDataPipe("t") }
         await listing.add("graph.rawDataPipe(\"nosuch\")") { _ = try graph.rawDataPipe("nosuch") }
     }

@@ -79,7 +79,7 @@ import Testing
                 #expect("\(frame.caps)".contains("memory:DMABuf") && "\(frame.caps)".contains("NV12"))
                 addresses.add(frame.withUnsafeBuffer { UInt(bitPattern: $0) })
                 kept.add(try frame.retain())
-            }, memoryMode: nil, to: element)
+            }, to: element)
         let harness = Harness(element, sink: "sink", source: nil)
         harness.setLive(false)
         harness.setSourceCaps("video/x-raw(memory:DMABuf),format=NV12,width=16,height=16,framerate=30/1")

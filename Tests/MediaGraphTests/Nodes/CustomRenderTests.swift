@@ -137,7 +137,7 @@ import Testing
             Receiver(onFrame: { frame in
                 seen.add("\(frame.flip) \(frame.streamID ?? "-") \(try frame.plane(.packed).row(0)[0])")
                 kept.add(try frame.retain())
-            }), memoryMode: nil, to: element)
+            }), to: element)
         let harness = Harness(element, sink: "sink", source: nil)
         harness.setLive(false)
         for (stream, flips) in [("demo/bob/video", [Flip.none, .x]), ("demo/eve/video", [.y, .xy])] {

@@ -24,7 +24,7 @@ import Testing
         try NodeVTable.attach(source, to: element)
         let frames = Log<[UInt8]>()
         try NodeVTable.attach(
-            RawDataPipeTests.Consumer(onFrame: { frames.add($0.packedBytes) }), memoryMode: nil,
+            RawDataPipeTests.Consumer(onFrame: { frames.add($0.packedBytes) }),
             to: try #require(pipeline.element(named: "p")))
         #expect(pipeline.setState(.playing) == .failure)
         // The node is back in PAUSED as before, not in NULL, where it never accepts frames.

@@ -82,7 +82,7 @@ import Testing
         try element.setProperty("options", to: "")
         if isPipe {
             try NodeVTable.detach(MGVideoConsumer.self, from: element)
-            try NodeVTable.attach(RawDataPipeTests.Consumer(), memoryMode: nil, to: element)
+            try NodeVTable.attach(RawDataPipeTests.Consumer(), to: element)
         } else {
             try NodeVTable.detach(MGVideoSource.self, from: element)
             try NodeVTable.attach(RecordingSource(), to: element)

@@ -151,7 +151,7 @@ import Testing
             func receive(_ frame: borrowing VideoFrame) { seen.add(Seen(frame).orientation) }
         }
         let element = try #require(Element(factory: "rawdatapipe"))
-        try NodeVTable.attach(Receiver(seen: seen), memoryMode: nil, to: element)
+        try NodeVTable.attach(Receiver(seen: seen), to: element)
         let harness = Harness(element, sink: "sink", source: nil)
         harness.setLive(false)
         func push(_ own: VideoOrientation? = nil) {

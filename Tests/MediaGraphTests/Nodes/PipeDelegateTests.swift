@@ -138,9 +138,6 @@ import Testing
         harness.push(Self.bytes)
         #expect(known.log.all == ["p on", "p 64x128"])
         #expect(stranger.log.all.isEmpty)
-        let heap = try #require(Element(factory: "rawdatapipe", name: "heap"))
-        try heap.setProperty("memory-mode", parsing: "heap")
-        #expect(throws: MediaGraphError.self) { try subscribe(stranger, to: heap) }
         let other = try #require(Element(factory: "fakesink", name: "f"))
         #expect(
             throws: MediaGraphError.wrongUsage(.init("f", expected: "a MediaGraph node", actual: "fakesink"))

@@ -22,7 +22,7 @@ import Testing
     ) throws -> Harness {
         let element = try #require(Element(factory: "rawdatapipe", name: "p"))
         for (property, text) in properties { try element.setProperty(property, parsing: text) }
-        try NodeVTable.attach(Receiver(onFrame: onFrame), memoryMode: nil, to: element)
+        try NodeVTable.attach(Receiver(onFrame: onFrame), to: element)
         let harness = Harness(element, sink: "sink", source: nil)
         harness.setLive(false)
         return harness

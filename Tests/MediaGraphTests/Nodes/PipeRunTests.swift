@@ -30,7 +30,7 @@ import Testing
         let element = try #require(Element(factory: "rawdatapipe"))
         let thread = Mutex<UInt>(0)
         try NodeVTable.attach(
-            Receiver(onFrame: { _ in thread.withLock { $0 = currentThreadID() } }), memoryMode: nil, to: element)
+            Receiver(onFrame: { _ in thread.withLock { $0 = currentThreadID() } }), to: element)
         let harness = Harness(element, sink: "sink", source: nil)
         let isKnown = Atomic<Bool>(false)
         harness.answerLatency { isKnown.load(ordering: .acquiring) }
@@ -74,7 +74,7 @@ import Testing
             #expect(
                 throws: MediaGraphError.alreadyInUse(.init("p", actual: "already has a handler; remove it first"))
             ) {
-                try NodeVTable.attach(Receiver(), memoryMode: nil, to: try #require(pipeline.element(named: "p")))
+                try NodeVTable.attach(Receiver(), to: try #require(pipeline.element(named: "p")))
             }
             pipeline.setState(.null)
         }
@@ -100,7 +100,7 @@ import Testing
         let pipeline = try Pipeline(parsing: text)
         let pipe = try #require(pipeline.element(named: "p"))
         let recorder = Recorder()
-        try NodeVTable.attach(recorder, memoryMode: nil, to: pipe)
+        try NodeVTable.attach(recorder, to: pipe)
         let hasEnded = Atomic<Bool>(false)
         pipeline.onMessage { if case .endOfStream = $0.kind { hasEnded.store(true, ordering: .relaxed) } }
         #expect(pipe.setState(.ready) == .success)
@@ -123,7 +123,7 @@ import Testing
                 let pipeline = try Pipeline(parsing: text)
                 let isHeld = BlockingMonitor(true)
                 try NodeVTable.attach(
-                    Receiver(onFrame: { _ in _ = isHeld.wait { $0 ? nil : true } }), memoryMode: nil,
+                    Receiver(onFrame: { _ in _ = isHeld.wait { $0 ? nil : true } }),
                     to: try #require(pipeline.element(named: "p")))
                 pipeline.setState(.paused)
                 #expect(pipeline.waitForState(timeout: .seconds(60)).state == .paused)
@@ -154,7 +154,7 @@ import Testing
                 Receiver(onFrame: { _ in
                     _ = isHeld.wait { $0 ? nil : true }
                     frames.add(true)
-                }), memoryMode: nil, to: pipe)
+                }), to: pipe)
             // Holds a frame that is on its way to the sink when the change begins.
             try #require(pipe.staticPad("sink")).observeBuffers { _ in
                 // Before a seek the first frame goes on into the sink.
@@ -259,18 +259,6 @@ import Testing
         #expect(info.blurb.hasSuffix("(changeable only in NULL state)"))
     }
 
-    @Test("RP-7 memory-mode=heap set after a handler that borrows frames makes the start fail")
-    func memoryMode() throws {
-        let pipe = try #require(Element(factory: "rawdatapipe"))
-        try NodeVTable.attach(Receiver(), memoryMode: .stack, to: pipe)
-        try pipe.setProperty("memory-mode", parsing: "heap")
-        #expect(pipe.setState(.paused) == .failure)
-        pipe.setState(.null)
-        try pipe.setProperty("memory-mode", parsing: "stack")
-        #expect(pipe.setState(.paused) != .failure)
-        pipe.setState(.null)
-    }
-
     @Test("RP-4 a stream that goes off before its receiver's thread has started gives one on and one off")
     func shortStream() throws {
         for round in 0..<50 {
@@ -279,7 +267,7 @@ import Testing
             try element.setProperty("backpressure", parsing: "drop-old")
             // The harness's clock never advances.
             try element.setProperty("sync", parsing: "false")
-            try NodeVTable.attach(recorder, memoryMode: nil, to: element)
+            try NodeVTable.attach(recorder, to: element)
             let bus = gst_bus_new()!
             let raw = element.raw.assumingMemoryBound(to: GstElement.self)
             gst_element_set_bus(raw, bus)

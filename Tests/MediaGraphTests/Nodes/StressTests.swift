@@ -54,7 +54,7 @@ import Testing
                 videotestsrc is-live=true ! video/x-raw,width=32,height=32,framerate=100/1 !
                 rawdatapipe name=p backpressure=\(policy)
                 """)
-        try NodeVTable.attach(Slow(), memoryMode: nil, to: try #require(pipeline.element(named: "p")))
+        try NodeVTable.attach(Slow(), to: try #require(pipeline.element(named: "p")))
         #expect(survives(pipeline, cycles: 300))
     }
 
@@ -158,7 +158,7 @@ import Testing
             }
             func finish() { log.add("finish") }
         }
-        try NodeVTable.attach(Logging(log: log), memoryMode: nil, to: element)
+        try NodeVTable.attach(Logging(log: log), to: element)
         let harness = Harness(element, sink: "sink", source: nil)
         harness.setLive(false)
         harness.setSourceCaps("video/x-raw,format=I420,width=16,height=4,framerate=30/1")

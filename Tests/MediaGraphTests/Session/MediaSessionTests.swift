@@ -131,7 +131,7 @@ import Testing
             let pad = try #require(session.requestPad("video_bob"))
             let pipe = try #require(Element(factory: "rawdatapipe"))
             let log = Log<String>()
-            try NodeVTable.attach(StreamRecorder(log: log), memoryMode: nil, to: pipe)
+            try NodeVTable.attach(StreamRecorder(log: log), to: pipe)
             pipeline.add(pipe)
             pipe.syncState()
             #expect(pad.link(to: try #require(pipe.staticPad("sink"))))
@@ -162,7 +162,7 @@ import Testing
         for _ in 0..<5 { try source.sendFrame() }
         let pipe = try #require(Element(factory: "rawdatapipe"))
         let log = Log<String>()
-        try NodeVTable.attach(StreamRecorder(log: log), memoryMode: nil, to: pipe)
+        try NodeVTable.attach(StreamRecorder(log: log), to: pipe)
         pipeline.add(pipe)
         pipe.syncState()
         #expect(pad.link(to: try #require(pipe.staticPad("sink"))))

@@ -76,8 +76,10 @@ extension Sample {
         let (lines, played) = (Lines(), Lines())
         var otherContext = SessionContext(user: "bob", room: room)
         otherContext.virtualAudioSpeaker = VirtualSpeakerExample(lines: played)
-        // audioRawdataMemoryMode and videoRawdataMemoryMode.
-        (otherContext.audioMemoryMode, otherContext.videoMemoryMode) = (.stack, .stack)
+        // audioRawdataMemoryMode, videoRawdataMemoryMode and shareRawdataMemoryMode.
+        otherContext.audioMemoryMode = .heap
+        otherContext.videoMemoryMode = .heap
+        otherContext.shareMemoryMode = .heap
         let bob = try Session(otherContext)
         // Held weakly, as the SDK does.
         let delegate = MySessionDelegate(lines)
