@@ -36,8 +36,8 @@ public enum MirrorMode: Int32, PropertyEnum {
         }
     }
 
-    /// The flip of the preview's frames.
-    var preview: Flip { self == .previewOnly || self == .both ? .x : .none }
-    /// The flip of the frames that other users receive.
-    var published: Flip { self == .publishOnly || self == .both ? .x : .none }
+    /// Whether the preview's frames are mirrored.
+    var mirrorsPreview: Bool { self == .previewOnly || self == .both }
+    /// Whether the frames that other users receive are mirrored.
+    var mirrorsPublished: Bool { self == .publishOnly || self == .both }
 }

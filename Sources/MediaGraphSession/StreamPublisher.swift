@@ -147,24 +147,24 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
 
     private func send(_ buffer: BufferAccess, _ announced: Announced) {
         let mirror = MirrorMode(rawValue: mirror.load(ordering: .relaxed)) ?? MirrorMode.none
-        if let preview = announced.preview { send(buffer, to: preview, mirror.preview) }
+        if let preview = announced.preview { send(buffer, to: preview, isMirrored: mirror.mirrorsPreview) }
         guard let room = announced.room else { return }
         statistics.countFrame()
-        send(buffer, to: room, mirror.published)
+        send(buffer, to: room, isMirrored: mirror.mirrorsPublished)
     }
 
     /// Sends a buffer to one stream. If its frames need marks that the buffer lacks, a second buffer that shares the
     /// memory carries them.
-    private func send(_ buffer: BufferAccess, to stream: RoomStream, _ flip: Flip) {
-        guard flip != .none || tagged != TaggedOrientation(), stream.demand != nil else { return stream.send(buffer) }
+    private func send(_ buffer: BufferAccess, to stream: RoomStream, isMirrored: Bool) {
+        guard isMirrored || tagged != TaggedOrientation(), stream.demand != nil else { return stream.send(buffer) }
         let orientation = tagged.orientation(of: buffer)
-        guard flip != .none || orientation != VideoOrientation(of: buffer) ?? .upright else {
+        guard isMirrored || orientation != VideoOrientation(of: buffer) ?? .upright else {
             return stream.send(buffer)
         }
         let marked = buffer.alias
         orientation.mark(marked.access)
-        // The flip swaps left and right of the upright picture, so it is turned along with the orientation.
-        Flip.meta.set((Flip(of: buffer) ^ flip.turned(by: orientation)).rawValue, on: marked.access)
+        let mirror = isMirrored ? Flip.mirroring(orientation) : .none
+        Flip.meta.set((Flip(of: buffer) ^ mirror).rawValue, on: marked.access)
         stream.send(marked.access)
     }
 

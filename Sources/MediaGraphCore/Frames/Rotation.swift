@@ -33,6 +33,19 @@ extension VideoOrientation {
     /// Writes the orientation to the buffer's meta. The buffer must be writable.
     package func mark(_ buffer: BufferAccess) { Rotation.meta.set(code, on: buffer) }
 
+    /// The orientation that this flip undoes.
+    init(_ flip: Flip) {
+        self.init(
+            quarterTurns: flip == .y || flip == .xy ? 2 : 0, isFlipped: flip == .x || flip == .y)
+    }
+
+    /// Returns how a node changes a frame with this orientation to turn it upright, to mirror it, or both. Mirroring
+    /// is the same with and without turning: see ``Flip/mirroring(_:)``.
+    package func change(rotates: Bool, mirrors: Bool) -> VideoOrientation {
+        let mirror = mirrors ? VideoOrientation(Flip.mirroring(self)) : .upright
+        return rotates ? mirror.followed(by: self) : mirror
+    }
+
     /// The flip that makes the picture upright, without the flip that the mirror mode asks for.
     @inlinable package var flip: Flip { isFlipped ? .x : .none }
 }

@@ -57,10 +57,9 @@ final class ObserverPlan {
     /// Whether the stream's alpha must stay as it is, because the observer's format has none.
     private var keepsAlpha: Bool { info.hasAlpha && !converted.info.hasAlpha }
 
-    /// Returns how a frame with this orientation is turned upright and then mirrored left to right for the observer.
+    /// Returns how a frame with this orientation is turned upright and mirrored for the observer.
     func direction(_ orientation: VideoOrientation) -> VideoOrientation {
-        (preference.appliesRotation ? orientation : .upright)
-            .followed(by: VideoOrientation(isFlipped: preference.appliesMirror))
+        orientation.change(rotates: preference.appliesRotation, mirrors: preference.appliesMirror)
     }
 
     /// Returns whether the observer sees the stream's own buffer, without conversion.
@@ -87,15 +86,7 @@ final class ObserverPlan {
             copied = converted
             return buffer
         }
-        guard !info.isInterlaced || direction == VideoOrientation(isFlipped: true) else {
-            // The lines of two fields, captured at two moments, would become columns or swap places.
-            throw .unsupported(
-                .init(
-                    "rotation",
-                    actual:
-                        "interlaced video can't be turned; put deinterlace before the observer (upstream sends \(caps))"
-                ))
-        }
+        try FrameTurner.check(direction, info, caps, before: "the observer")
         let filter = try filters(direction).toObserver
         do {
             let result = try filter.apply(buffer, caps: converted.caps)

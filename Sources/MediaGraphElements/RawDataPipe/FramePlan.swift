@@ -84,7 +84,7 @@ package final class FramePlan {
         let frame = PreparedFrame(
             buffer: try convert(buffer), info: output, caps: outputCaps, orientation: orientation, mirror: mirror)
         guard let turner else { return frame }
-        return try turner.apply(frame)
+        return try turner.apply(frame, of: inputCaps)
     }
 
     private func convert(_ buffer: BufferAccess) throws(MediaGraphError) -> Buffer {

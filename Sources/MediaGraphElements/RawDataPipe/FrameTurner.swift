@@ -26,25 +26,29 @@ final class FrameTurner {
         }
     }
 
-    /// Returns how videoflip changes a frame with this orientation: it turns the frame upright, then mirrors it left to
-    /// right. Without `rotates`, it flips the frame such that the frame is mirrored left to right once it has been
-    /// turned upright later.
-    static func change(_ orientation: VideoOrientation, rotates: Bool, mirrors: Bool) -> VideoOrientation {
-        guard mirrors else { return rotates ? orientation : .upright }
-        let mirrored = orientation.followed(by: VideoOrientation(isFlipped: true))
-        return rotates ? mirrored : mirrored.followed(by: orientation.inverse)
+    /// Throws `unsupported` if the change would tear the fields of an interlaced frame apart: the lines of two fields,
+    /// captured at two moments, would become columns or swap places.
+    static func check(
+        _ change: VideoOrientation, _ info: VideoInfo, _ caps: Caps, before node: String
+    ) throws(MediaGraphError) {
+        guard info.isInterlaced, change != .upright, change != VideoOrientation(isFlipped: true) else { return }
+        throw .unsupported(
+            .init(
+                "rotation",
+                actual: "interlaced video can't be turned; put deinterlace before \(node) (upstream sends \(caps))"))
     }
 
-    /// Turns and mirrors a frame.
-    func apply(_ frame: consuming PreparedFrame) throws(MediaGraphError) -> PreparedFrame {
+    /// Turns and mirrors a frame of a stream with these caps.
+    func apply(_ frame: consuming PreparedFrame, of stream: Caps) throws(MediaGraphError) -> PreparedFrame {
         let orientation = rotates ? VideoOrientation.upright : frame.orientation
         let mirror = rotates ? frame.mirror.turned(by: frame.orientation) : frame.mirror
-        let change = Self.change(frame.orientation, rotates: rotates, mirrors: mirrors)
+        let change = frame.orientation.change(rotates: rotates, mirrors: mirrors)
         guard change != .upright else {
             return PreparedFrame(
                 buffer: frame.buffer.retained, info: frame.info, caps: frame.caps, orientation: orientation,
                 mirror: mirror)
         }
+        try Self.check(change, frame.info, stream, before: "the pipe")
         let wanted = change.videoDirection
         let turned: Buffer
         do {

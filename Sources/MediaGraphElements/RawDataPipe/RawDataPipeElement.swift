@@ -68,7 +68,8 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                     "Turn and flip frames upright, as given by their meta or the stream's image-orientation tag; they then report no rotation"
                 ),
                 .setting(
-                    "apply-mirror", of: Self.self, \.appliesMirror, "Deliver frames mirrored, left and right swapped"),
+                    "apply-mirror", of: Self.self, \.appliesMirror,
+                    "Deliver frames mirrored: left and right of the picture swapped, as it stands upright"),
                 .setting(
                     "engine-render", of: Self.self, \.rendersEngine,
                     "Whether the pad src outputs the frames too; otherwise it outputs GAP events instead"),

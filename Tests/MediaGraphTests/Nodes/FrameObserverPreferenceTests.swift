@@ -110,7 +110,11 @@ import Testing
         (.clockwise180, true, false, [[6, 5, 4], [3, 2, 1]]),
         (.clockwise270, true, false, [[3, 6], [2, 5], [1, 4]]),
         (.none, false, true, [[3, 2, 1], [6, 5, 4]]),
-        (.clockwise90, false, true, [[3, 2, 1], [6, 5, 4]]),
+        // Frames that aren't turned are mirrored as they stand upright: by 90 and 270 degrees, that flips them vertically.
+        (.clockwise90, false, true, [[4, 5, 6], [1, 2, 3]]),
+        (.clockwise180, false, true, [[3, 2, 1], [6, 5, 4]]),
+        (.clockwise270, false, true, [[4, 5, 6], [1, 2, 3]]),
+        (.none, true, true, [[3, 2, 1], [6, 5, 4]]),
         (.clockwise90, true, true, [[1, 4], [2, 5], [3, 6]]),
         (.clockwise180, true, true, [[4, 5, 6], [1, 2, 3]]),
         (.clockwise270, true, true, [[6, 3], [5, 2], [4, 1]]),
