@@ -22,7 +22,7 @@
 // Raise this version with each change of this interface, and with each other change that keeps one copy from using the
 // nodes of another. Both are checked: the version in a structure when it is read, and the nodes' version, which their
 // GTypes carry, when a second copy registers the same nodes.
-#define MEDIAGRAPH_ABI_VERSION 8u
+#define MEDIAGRAPH_ABI_VERSION 9u
 
 typedef struct {
     int32_t code;  // MediaGraphError.Code; 0: none
@@ -296,8 +296,10 @@ typedef struct {
     int32_t (*set_source)(GstElement *node, const MGVideoSource *source, MGError *error);
     int32_t (*set_processor)(GstElement *node, const MGVideoProcessor *processor, MGError *error);
     int32_t (*set_consumer)(GstElement *node, const MGVideoConsumer *consumer, MGError *error);
-    // Adds one of several receivers, with its own resolution (Resolution). May be called while the graph runs.
-    int32_t (*subscribe)(GstElement *node, const MGVideoConsumer *consumer, int32_t resolution, MGError *error);
+    // Adds one of several receivers, with its own resolution (Resolution) and format (PipeFormat; auto: the pipe's). May
+    // be called while the graph runs.
+    int32_t (*subscribe)(GstElement *node, const MGVideoConsumer *consumer, int32_t resolution, int32_t format,
+                         MGError *error);
     // Removes a receiver. Returns when its callbacks have returned and no more will be made; called from inside one of
     // its callbacks, it returns at once.
     int32_t (*unsubscribe)(GstElement *node, const void *identity, MGError *error);

@@ -62,10 +62,14 @@ public final class Caps: @unchecked Sendable, Hashable, CustomStringConvertible 
     public subscript(index: Int) -> Structure { Structure(copying: gst_caps_get_structure(raw, UInt32(index))) }
 
     /// Returns whether the caps features of the structure at `index` allow system memory, which the CPU can read.
-    public func isInSystemMemory(_ index: Int) -> Bool {
+    public func isInSystemMemory(_ index: Int) -> Bool { isInMemory(["memory:SystemMemory"], index) }
+
+    /// Returns whether the caps features of the structure at `index` allow one of these kinds of memory, such as
+    /// "memory:DMABuf".
+    package func isInMemory(_ kinds: [String], _ index: Int) -> Bool {
         guard let features = gst_caps_get_features(raw, UInt32(index)) else { return true }
         return gst_caps_features_is_any(features) != 0
-            || gst_caps_features_contains(features, "memory:SystemMemory") != 0
+            || kinds.contains { gst_caps_features_contains(features, $0) != 0 }
     }
 
     /// Returns the formats that both caps allow, in the order of these caps.
@@ -125,8 +129,13 @@ extension Caps {
     }
 
     /// All formats of raw video that GStreamer supports, in system memory, progressive or interleaved.
-    public static var anyRawVideo: Caps {
-        Caps(taking: gst_video_make_raw_caps(nil, 0))
+    public static var anyRawVideo: Caps { anyRawVideo(in: nil) }
+
+    /// Returns all formats of raw video that GStreamer supports, in a kind of memory such as "memory:DMABuf"; in system
+    /// memory for `nil`.
+    package static func anyRawVideo(in memory: String?) -> Caps {
+        Caps(
+            taking: gst_video_make_raw_caps_with_features(nil, 0, memory.flatMap { gst_caps_features_from_string($0) }))
     }
 }
 

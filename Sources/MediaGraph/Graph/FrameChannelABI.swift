@@ -80,10 +80,11 @@ extension FrameChannel {
 extension NodeVTable {
     /// Subscribes a channel to a pipe, in addition to the pipe's delegates.
     static func subscribe(
-        _ channel: FrameChannel<OwnedVideoFrame>, _ resolution: Resolution, to element: Element
+        _ channel: FrameChannel<OwnedVideoFrame>, _ resolution: Resolution, _ format: PipeFormat = .auto,
+        to element: Element
     ) throws(MediaGraphError) {
         var receiver = MGVideoConsumer(channel)
         receiver.identity = UnsafeRawPointer(Unmanaged.passUnretained(channel).toOpaque())
-        try subscribe(receiver, resolution, to: element)
+        try subscribe(receiver, resolution, format, to: element)
     }
 }

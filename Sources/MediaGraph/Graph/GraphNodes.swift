@@ -200,14 +200,21 @@ public struct RawDataPipeNode: GraphNode {
     /// Sends the pipe's frames to `delegate`, from the next frame on, scaled down to the height of `resolution` if they
     /// are higher. Call this before the graph is started or while it runs.
     ///
-    /// A pipe may have many delegates, each with its own resolution, and a delegate may subscribe to many pipes. The
-    /// pipe keeps only a weak reference. If a session scales the frames before the pipe and the resolution grows,
-    /// frames already on their way still have the smaller size.
+    /// A pipe may have many delegates, each with its own resolution and format, and a delegate may subscribe to many
+    /// pipes. The pipe keeps only a weak reference. If a session scales the frames before the pipe and the resolution
+    /// grows, frames already on their way still have the smaller size.
     ///
-    /// Throws `alreadyInUse` if the delegate is already subscribed to this pipe, and `invalidParameter` if the pipe's
-    /// `buffer-type` allows no resolution but `native`.
-    public func subscribe(_ delegate: some RawDataDelegate, resolution: Resolution) throws(MediaGraphError) {
-        try NodeVTable.subscribe(delegate, PipeIdentity(name: name), resolution, to: element)
+    /// Throws `alreadyInUse` if the delegate is already subscribed to this pipe, `invalidParameter` if the pipe's
+    /// `buffer-type` allows no resolution but `native` or no format but `auto`, and `unsupported` if the frames can't be
+    /// delivered in this format.
+    ///
+    /// - Parameters:
+    ///   - resolution: The greatest height of the frames; with `buffer-type=native` and `encoded`, it must be `native`.
+    ///   - format: The format of the frames; `auto` is the pipe's format. With `buffer-type=encoded`, it must be `auto`.
+    public func subscribe(
+        _ delegate: some RawDataDelegate, resolution: Resolution, format: PipeFormat = .auto
+    ) throws(MediaGraphError) {
+        try NodeVTable.subscribe(delegate, PipeIdentity(name: name), resolution, format, to: element)
     }
 
     /// Stops delivery to `delegate`. When this returns, no callback is running and none will follow.
@@ -292,8 +299,8 @@ extension Graph {
     /// Returns the `rawdatapipe` or stock `appsink` of that name.
     ///
     /// An `appsink` keeps the properties that the description sets, `sync` among them. Frames have the stream's own
-    /// format; formats that MediaGraph doesn't support are converted to I420. Frames are scaled only for a delegate
-    /// that asks for it. The queue holds `max-buffers` frames, or 2 if that isn't set. With `drop=true` a full queue
+    /// format; formats that MediaGraph doesn't support are converted to I420. Frames are scaled and converted to other
+    /// formats only for a delegate that asks for it. The queue holds `max-buffers` frames, or 2 if that isn't set. With `drop=true` a full queue
     /// drops old frames, with only `max-buffers` set it blocks, and with neither it behaves as a `rawdatapipe` with
     /// `backpressure=auto`. The `appsink` doesn't emit its signals.
     ///

@@ -1,13 +1,13 @@
 import MediaGraphCore
 
-/// How a session's pipes and previews deliver video (ZEGO's `ZegoCustomVideoRenderConfig`). These are properties of
+/// How a session's pipes, shares included, and previews deliver video (ZEGO's `ZegoCustomVideoRenderConfig`). These are properties of
 /// their `rawdatapipe` elements. They are part of the ``SessionContext`` and can't change while the session runs.
 public struct CustomVideoRender: Sendable, Hashable {
     /// Whether delegates get raw pixels, native buffers or encoded access units. With the latter two, `subscribe`
     /// accepts only the resolution `native`.
     public var bufferType: BufferType
-    /// The pixel format of raw frames: a series (`yuv` means I420, `rgb` means BGRA), one format, or `auto`, which
-    /// means I420.
+    /// The pixel format of raw and native frames: a series (`yuv` means I420, `rgb` means BGRA), one format, or `auto`,
+    /// which means I420 for raw frames and the stream's format for native ones. A subscription may ask for another format.
     public var format: PipeFormat
     /// Elements that show each pipe's frames in addition to the delegates (enableEngineRender), as a description that
     /// accepts video, such as `videoconvert ! autovideosink`. `nil` if only delegates get the frames.

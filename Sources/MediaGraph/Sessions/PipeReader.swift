@@ -45,17 +45,21 @@ final class PipeReader: Sendable {
     }
 
     /// Subscribes a delegate, and makes the pipe if there is none.
-    func subscribe(_ delegate: some RawDataDelegate, _ resolution: Resolution) throws(MediaGraphError) {
+    func subscribe(
+        _ delegate: some RawDataDelegate, _ resolution: Resolution, _ format: PipeFormat
+    ) throws(MediaGraphError) {
         try add(delegate) { (element) throws(MediaGraphError) in
-            try NodeVTable.subscribe(delegate, identity, resolution, to: element)
+            try NodeVTable.subscribe(delegate, identity, resolution, format, to: element)
         }
     }
 
     /// Returns a sequence of the pipe's frames, which is subscribed until its reader is gone.
-    func frames(_ resolution: Resolution) throws(MediaGraphError) -> FrameSequence<OwnedVideoFrame> {
+    func frames(
+        _ resolution: Resolution, _ format: PipeFormat
+    ) throws(MediaGraphError) -> FrameSequence<OwnedVideoFrame> {
         let channel = FrameChannel<OwnedVideoFrame>()
         try add(channel) { (element) throws(MediaGraphError) in
-            try NodeVTable.subscribe(channel, resolution, to: element)
+            try NodeVTable.subscribe(channel, resolution, format, to: element)
         }
         // Queued, because unsubscribing waits for a running callback, and a task may abandon the channel.
         channel.whenAbandoned { [sessionGraph, self] in sessionGraph.enqueue { _ in try? self.unsubscribe(channel) } }

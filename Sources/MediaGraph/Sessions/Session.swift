@@ -260,8 +260,9 @@ public final class Session: Sendable {
     func pipe(_ identity: PipeIdentity) -> PipeReader {
         state.withLock { state in
             if let pipe = state.pipes[identity] { return pipe }
-            let render = identity.kind == .video ? context.customVideoRender?.engineRender : nil
-            let pipe = PipeReader(sessionGraph, identity, context.properties(of: identity.kind), engineRender: render)
+            let pipe = PipeReader(
+                sessionGraph, identity, context.properties(of: identity.kind),
+                engineRender: context.customVideoRender?.engineRender)
             state.pipes[identity] = pipe
             return pipe
         }

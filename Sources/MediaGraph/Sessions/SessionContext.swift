@@ -62,7 +62,8 @@ public struct SessionContext: Sendable {
     /// Elements that play the room's audio, as a description that accepts audio, such as `autoaudiosink`.
     public var speaker: String?
 
-    /// How pipes and previews deliver video (enableCustomVideoRender). With `nil`, delegates alone get raw frames.
+    /// How pipes and previews deliver video, shares too (enableCustomVideoRender). With `nil`, delegates alone get raw
+    /// frames.
     public var customVideoRender: CustomVideoRender?
 
     /// How delegates may retain raw video (videoRawdataMemoryMode): with `heap` without limit, with `stack` as far as
@@ -161,7 +162,8 @@ extension SessionContext {
 
     /// The properties of a pipe of this kind.
     func properties(of kind: PipeIdentity.Kind) -> [(name: String, text: String)] {
-        kind == .share ? shareMemoryMode.properties : videoMemoryMode.properties + (customVideoRender?.properties ?? [])
+        let memoryMode = kind == .share ? shareMemoryMode : videoMemoryMode
+        return memoryMode.properties + (customVideoRender?.properties ?? [])
     }
 }
 

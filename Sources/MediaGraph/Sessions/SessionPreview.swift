@@ -30,11 +30,13 @@ public struct SessionPreview: Sendable {
     /// Sends the preview's frames to `delegate`, from the next frame on, scaled down to the height of `resolution` if
     /// they are higher. The preview keeps only a weak reference.
     ///
-    /// Throws `noVideo` if the session's context has no such camera, and what ``SessionPipe/subscribe(_:resolution:)``
-    /// throws.
-    public func subscribe(_ delegate: some RawDataDelegate, resolution: Resolution) throws(MediaGraphError) {
+    /// Throws `noVideo` if the session's context has no such camera, and what
+    /// ``SessionPipe/subscribe(_:resolution:format:)`` throws.
+    public func subscribe(
+        _ delegate: some RawDataDelegate, resolution: Resolution, format: PipeFormat = .auto
+    ) throws(MediaGraphError) {
         try checkCamera()
-        try reader.subscribe(delegate, resolution)
+        try reader.subscribe(delegate, resolution, format)
     }
 
     /// Stops delivery to `delegate`. When this returns, no callback is running and none will follow.
@@ -51,11 +53,13 @@ public struct SessionPreview: Sendable {
         try reader.unsubscribe(delegate)
     }
 
-    /// Returns the preview's frames as an asynchronous sequence, as ``SessionPipe/frames(resolution:)`` does. Throws
-    /// `noVideo` if the session's context has no such camera.
-    public func frames(resolution: Resolution) throws(MediaGraphError) -> FrameSequence<OwnedVideoFrame> {
+    /// Returns the preview's frames as an asynchronous sequence, as ``SessionPipe/frames(resolution:format:)`` does.
+    /// Throws `noVideo` if the session's context has no such camera.
+    public func frames(
+        resolution: Resolution, format: PipeFormat = .auto
+    ) throws(MediaGraphError) -> FrameSequence<OwnedVideoFrame> {
         try checkCamera()
-        return try reader.frames(resolution)
+        return try reader.frames(resolution, format)
     }
 
     /// The preview's counters. They start at zero with its first subscription.

@@ -63,11 +63,17 @@ public struct SessionPipe: Sendable {
     /// Sends the pipe's frames to `delegate`, from the next frame on, scaled down to the height of `resolution` if they
     /// are higher. The pipe keeps only a weak reference.
     ///
-    /// Throws `noSuchUser` if the user isn't in the room, and `alreadyInUse` if the delegate is already subscribed to
-    /// this pipe.
-    public func subscribe(_ delegate: some RawDataDelegate, resolution: Resolution) throws(MediaGraphError) {
+    /// Throws `noSuchUser` if the user isn't in the room, and what
+    /// ``RawDataPipeNode/subscribe(_:resolution:format:)`` throws.
+    ///
+    /// - Parameters:
+    ///   - resolution: The greatest height of the frames.
+    ///   - format: The format of the frames; `auto` is the format of ``SessionContext/customVideoRender``.
+    public func subscribe(
+        _ delegate: some RawDataDelegate, resolution: Resolution, format: PipeFormat = .auto
+    ) throws(MediaGraphError) {
         _ = try user.session.user(user.name)
-        try reader.subscribe(delegate, resolution)
+        try reader.subscribe(delegate, resolution, format)
     }
 
     /// Stops delivery to `delegate`. When this returns, no callback is running and none will follow.
@@ -93,10 +99,13 @@ public struct SessionPipe: Sendable {
     /// a slow reader it drops the oldest and counts them in `statistics.dropped`. The sequence ends when the session is
     /// left, and throws the graph's error if the session fails.
     ///
-    /// Throws what ``subscribe(_:resolution:)`` throws, and `invalidParameter` if the session's memory mode is `stack`.
-    public func frames(resolution: Resolution) throws(MediaGraphError) -> FrameSequence<OwnedVideoFrame> {
+    /// Throws what ``subscribe(_:resolution:format:)`` throws, `invalidParameter` if the session's memory mode is `stack`,
+    /// and `unsupported` if its pipes deliver native or encoded frames.
+    public func frames(
+        resolution: Resolution, format: PipeFormat = .auto
+    ) throws(MediaGraphError) -> FrameSequence<OwnedVideoFrame> {
         _ = try user.session.user(user.name)
-        return try reader.frames(resolution)
+        return try reader.frames(resolution, format)
     }
 
     /// The pipe's counters. They start at zero with the pipe's first subscription.

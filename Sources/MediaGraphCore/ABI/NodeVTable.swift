@@ -132,12 +132,14 @@ package enum NodeVTable {
 
     /// Adds a receiver to a pipe. Destroys the receiver if this throws.
     package static func subscribe(
-        _ receiver: MGVideoConsumer, _ resolution: Resolution, to element: Element
+        _ receiver: MGVideoConsumer, _ resolution: Resolution, _ format: PipeFormat = .auto, to element: Element
     ) throws(MediaGraphError) {
         var receiver = receiver
         do throws(MediaGraphError) {
             guard let subscribe = try vtable(of: element).subscribe else { throw notThisKind(element, "rawdatapipe") }
-            try MediaGraphError.check { subscribe(element.element, &receiver, resolution.rawValue, $0) }
+            try MediaGraphError.check {
+                subscribe(element.element, &receiver, resolution.rawValue, format.rawValue, $0)
+            }
         } catch {
             receiver.destroy(receiver.context)
             throw error
@@ -145,9 +147,10 @@ package enum NodeVTable {
     }
 
     package static func subscribe(
-        _ delegate: some RawDataDelegate, _ pipe: PipeIdentity, _ resolution: Resolution, to element: Element
+        _ delegate: some RawDataDelegate, _ pipe: PipeIdentity, _ resolution: Resolution,
+        _ format: PipeFormat = .auto, to element: Element
     ) throws(MediaGraphError) {
-        try subscribe(MGVideoConsumer(delegate, pipe), resolution, to: element)
+        try subscribe(MGVideoConsumer(delegate, pipe), resolution, format, to: element)
     }
 
     /// Removes a receiver, which is a delegate or a channel.

@@ -4,7 +4,8 @@ import GStreamer
 public enum BufferType: Int32, PropertyEnum {
     /// Pixels in system memory: ``VideoFrame``.
     case raw
-    /// The stream's buffers, in whatever memory they have: ``NativeVideoFrame``.
+    /// The stream's buffers, in whatever memory they have: ``NativeVideoFrame``. If a format is asked for that the
+    /// stream lacks, converted buffers in system memory.
     case native
     /// The stream's access units of encoded video: ``EncodedVideoFrame``.
     case encoded
@@ -16,7 +17,7 @@ public enum BufferType: Int32, PropertyEnum {
     public var blurb: String {
         switch self {
         case .raw: "Raw pixels in system memory, in the pipe's format and resolution"
-        case .native: "Raw video as it comes, in whatever memory (DMABuf, GL)"
+        case .native: "Raw video in whatever memory it comes (DMABuf, GL), converted only if a format is set"
         case .encoded: "Access units of encoded video as they come"
         }
     }
@@ -29,6 +30,22 @@ public enum BufferType: Int32, PropertyEnum {
         case .encoded: Caps(VideoCodec.allCases.map(\.capsText).joined(separator: "; "))!
         }
     }
+
+    /// Returns caps of these formats in any memory, in this order of preference.
+    package static func nativeCaps(of formats: [VideoFormat]) -> Caps {
+        Caps("video/x-raw(ANY), format={ \(formats.map(\.gstreamerName).joined(separator: ", ")) }")!
+    }
+
+    /// Returns the caps of the streams that a pipe with `buffer-type=native` can deliver in `format`: first that format
+    /// in any memory, then all formats in memory from which they can be converted.
+    package static func nativeCaps(deliverableIn format: VideoFormat) -> Caps {
+        readable.reduce(nativeCaps(of: [format])) { $0.appending($1) }
+    }
+
+    /// The kinds of memory that the CPU can read.
+    package static let readableMemory = ["memory:SystemMemory", "memory:DMABuf", "memory:GLMemory"]
+
+    private static let readable = readableMemory.map { Caps.anyRawVideo(in: $0).constant }
 }
 
 /// A video codec. The raw value is the name of its caps.

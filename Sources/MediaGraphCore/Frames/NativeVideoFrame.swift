@@ -5,6 +5,9 @@ import GStreamer
 /// A borrowed frame in the stream's own memory (`buffer-type=native`): DMABuf, GL, or system memory. The counterpart of
 /// Zoom's and ZEGO's `CVPixelBuffer`. It is valid only during the call that receives it; ``retain()`` returns an owned
 /// one.
+///
+/// If the pipe or the subscription asks for a format that the stream lacks, the frame is converted, and then in system
+/// memory.
 public struct NativeVideoFrame: ~Copyable, ~Escapable {
     private let source: UnsafePointer<MGVideoFrame>
 
@@ -37,6 +40,35 @@ public struct NativeVideoFrame: ~Copyable, ~Escapable {
     /// gstreamer-gl). The buffer is shared: don't write to it, and don't use it after the call.
     public func withUnsafeBuffer<R>(_ body: (UnsafeMutableRawPointer) throws -> R) rethrows -> R {
         try body(UnsafeMutableRawPointer(source.pointee.buffer))
+    }
+
+    /// Maps the buffer for reading while `body` runs, and lends it as a frame with planes. Memory of a GPU is copied for
+    /// that.
+    ///
+    /// Throws `unsupported` for a format that the nodes don't carry, `processingFailed` if the CPU can't read the memory,
+    /// and the error of `body`.
+    public func withVideoFrame<R>(_ body: (borrowing VideoFrame) throws -> R) throws -> R {
+        let buffer = BufferAccess(source.pointee.buffer)
+        guard let info = VideoInfo(caps), info.format != nil else {
+            throw MediaGraphError.unsupported(
+                .init("a native frame's planes", expected: "one of \(FrameCaps.formatNames)", actual: "\(caps)"))
+        }
+        let result = try buffer.withVideoFrame(info, .read) { mapped -> R? in
+            var frame = source.pointee
+            frame.mapped = mapped.frame
+            frame.kind = MG_RAW
+            return try withUnsafePointer(to: &frame) { pointer in
+                guard let frame = VideoFrame(pointer) else { return nil }
+                return try body(frame)
+            }
+        }
+        guard let result = result ?? nil else {
+            throw MediaGraphError.processingFailed(
+                .init(
+                    "a native frame",
+                    actual: "can't be mapped: it is \(caps) in \(buffer.memoryTypes), \(buffer.size) bytes"))
+        }
+        return result
     }
 
     /// Whether ``retain()`` would succeed. All buffers of a bounded pool except two can be retained at once; with

@@ -1,8 +1,10 @@
 import GStreamer
 
-/// The `format` property of a pipe: a format, a series of formats (`yuv`, `rgb`), or the handler's choice (`auto`).
+/// The format in which a pipe delivers frames: its `format` property, or the format of one subscription. It is one
+/// format, a series of formats (`yuv`, `rgb`), or the default (`auto`).
 public enum PipeFormat: Int32, PropertyEnum {
-    /// The handler's first format, or I420 if the handler accepts all.
+    /// As a property, the handler's first format, or I420 if the handler accepts all; with `buffer-type=native`, the
+    /// stream's format. For a subscription, the pipe's format.
     case auto
     /// Exactly this format.
     case i420, nv12, nv21, i422, bgra, rgba, argb, abgr, rgb24, bgr24, a420
@@ -33,6 +35,15 @@ public enum PipeFormat: Int32, PropertyEnum {
         }
     }
 
+    /// Reads a number from another copy of the code. Throws `invalidParameter` if it isn't a format.
+    package init(checking number: Int32) throws(MediaGraphError) {
+        guard let format = PipeFormat(rawValue: number) else {
+            throw .invalidParameter(
+                .init("format", expected: Self.allCases.map(\.nick).joined(separator: ", "), actual: "\(number)"))
+        }
+        self = format
+    }
+
     /// The value's name in descriptions.
     public var nick: String {
         switch self {
@@ -49,7 +60,7 @@ public enum PipeFormat: Int32, PropertyEnum {
     /// The value's description in `mediagraph inspect`.
     public var blurb: String {
         switch self {
-        case .auto: "The first of the handler's formats, or I420 if it accepts all, whatever the input"
+        case .auto: "The handler's first format, or I420 if it accepts all; the stream's own with buffer-type=native"
         case .yuv: "The usual YUV format, I420"
         case .rgb: "The usual RGB format, BGRA"
         case .a420: "A420 in caps; frames without alpha are delivered as I420"

@@ -1,5 +1,5 @@
 /// Receives the frames of one or several pipes (Zoom's `ZoomVideoSDKRawDataPipeDelegate`); see
-/// ``RawDataPipeNode/subscribe(_:resolution:)``.
+/// ``RawDataPipeNode/subscribe(_:resolution:format:)``.
 ///
 /// A pipe holds its delegates weakly. A delegate that no longer exists counts as unsubscribed, and the pipe posts one
 /// warning about it.

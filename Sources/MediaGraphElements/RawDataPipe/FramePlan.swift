@@ -33,6 +33,12 @@ package final class FramePlan {
             converter = nil
             return
         }
+        guard caps.isInMemory(BufferType.readableMemory, 0) else {
+            throw .unsupported(
+                .init(
+                    "conversion to \(format.gstreamerName)",
+                    actual: "isn't possible from \(caps), whose memory the CPU can't read; convert it before the pipe"))
+        }
         if isScaled, input.isInterlaced {
             // Scaling would blend lines of two fields, captured at two moments.
             throw .unsupported(
@@ -93,9 +99,8 @@ package final class FramePlan {
             throw .allocationFailed(
                 .init(
                     "frame",
-                    actual:
-                        "can't be converted: it needs \(converter.input.size) bytes, but the buffer has \(buffer.size)")
-            )
+                    actual: "can't be converted: it needs \(converter.input.size) bytes, but the buffer has "
+                        + "\(buffer.size) in \(buffer.memoryTypes.joined(separator: ", "))"))
         }
         return converted
     }

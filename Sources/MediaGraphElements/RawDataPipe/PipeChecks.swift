@@ -19,6 +19,40 @@ struct HandlerFormatCheck: DescriptionCheck {
     }
 }
 
+/// Checks that the `buffer-type=` of a pipe allows the conversions that its other properties ask for, and that frames in
+/// its `format=` can be turned and mirrored.
+struct PipeConversionCheck: DescriptionCheck {
+    func problems(in element: DescribedElement) -> [Diagnostic] {
+        guard element.factory == NodeName.rawDataPipe,
+            let type = BufferType(nick: element.property("buffer-type")?.value ?? BufferType.raw.nick)
+        else { return [] }
+        func text(_ property: String) -> String? { element.property(property)?.value }
+        var settings = PipeSettings()
+        settings.bufferType = type
+        settings.resolution = text("resolution").flatMap(Resolution.init(text:)) ?? .native
+        settings.format = text("format").flatMap(PipeFormat.init(nick:)) ?? .auto
+        settings.appliesRotation = element.sets("apply-rotation", to: true)
+        settings.appliesMirror = element.sets("apply-mirror", to: true)
+        do throws(MediaGraphError) {
+            try settings.checkBufferType()
+            if let format = settings.format.format { try settings.checkTurning(format) }
+            return []
+        } catch {
+            let property = element.property(error.detail.subject)
+            return [
+                property?.diagnostic("\(error)", hint: hint(type, error)) ?? element.diagnostic("\(error)")
+            ]
+        }
+    }
+
+    private func hint(_ type: BufferType, _ error: MediaGraphError) -> String? {
+        guard error.code == .invalidParameter else { return nil }
+        return type == .native
+            ? "native frames are converted only to a format; for anything else, use buffer-type=raw"
+            : "\(type.nick) frames aren't converted; leave it out, or use buffer-type=raw behind a decoder"
+    }
+}
+
 /// Checks that `resolution=` is a resolution, because GStreamer accepts any text for this string property.
 struct ResolutionCheck: DescriptionCheck {
     func problems(in element: DescribedElement) -> [Diagnostic] {

@@ -80,8 +80,14 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
 
     // MARK: Subscribing, from any thread
 
-    /// Subscribes a delegate. Takes ownership of the structure unless it throws.
-    func subscribe(_ delegate: MGVideoConsumer, resolution: Resolution) throws(MediaGraphError) {
+    /// Subscribes a delegate, with `auto` in the pipe's format. Takes ownership of the structure unless it throws.
+    func subscribe(
+        _ delegate: MGVideoConsumer, _ resolution: Resolution, _ format: PipeFormat
+    ) throws(MediaGraphError) {
+        // A format that the running stream can't be converted to is refused here, and not for each frame.
+        if format != .auto, let caps = appSink.staticPad("sink")?.currentCaps {
+            _ = try FramePlan(caps, run.withLock { $0.setup }.with(resolution, format))
+        }
         // A delegate that no longer exists may still have a delivery thread, and hold the pipe's status.
         for gone in subscriptions where !gone.consumer.isAlive {
             lost(gone)
@@ -91,7 +97,8 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
             guard !run.subscriptions.contains(where: { $0.consumer.identity == delegate.identity }) else {
                 return false
             }
-            let subscription = Subscription(ConsumerHandle(delegate), resolution: resolution, pipe: self)
+            let subscription = Subscription(
+                ConsumerHandle(delegate), resolution: resolution, format: format, pipe: self)
             run.subscriptions.append(subscription)
             switch run.phase {
             case .stopped: break
@@ -147,6 +154,11 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
 
     /// The height that is enough for all subscriptions.
     var demand: Resolution { run.withLock { $0.demand } }
+
+    /// The formats of the delegates' subscriptions.
+    var subscribedFormats: [PipeFormat] {
+        run.withLock { run in run.subscriptions.filter { $0 !== run.handler }.map(\.format) }
+    }
 
     /// Whether a receiver owns its frames.
     var hasQueuingReceiver: Bool { subscriptions.contains { $0.consumer.queues } }

@@ -113,18 +113,31 @@ struct PipeSettings: HandlerSettings {
     var rendersEngine = false
     var onError = DeliveryFailurePolicy.stop
 
-    /// Checks the settings once the stream's or the handler's format is known. Throws if frames in `format` can't be
-    /// turned or mirrored as set, or if a property for raw frames is set with another buffer type.
-    func checkResolved(format: VideoFormat) throws(MediaGraphError) {
-        if appliesRotation || appliesMirror {
-            _ = try FrameTurner(format, rotates: appliesRotation, mirrors: appliesMirror)
-        }
-        guard bufferType != .raw else { return }
+    /// Throws if frames in this format can't be turned or mirrored as set.
+    func checkTurning(_ format: VideoFormat) throws(MediaGraphError) {
+        guard appliesRotation || appliesMirror else { return }
+        _ = try FrameTurner(format, rotates: appliesRotation, mirrors: appliesMirror)
+    }
+
+    /// Throws if a property is set that the buffer type doesn't allow.
+    func checkBufferType() throws(MediaGraphError) {
         let wrong: [(String, Bool)] = [
-            ("resolution", resolution != .native), ("format", self.format != .auto),
-            ("apply-rotation", appliesRotation), ("apply-mirror", appliesMirror),
+            ("resolution", resolution != .native), ("format", format != .auto), ("apply-rotation", appliesRotation),
+            ("apply-mirror", appliesMirror),
         ]
-        guard let property = wrong.first(where: { $0.1 })?.0 else { return }
+        guard let property = wrong.first(where: { $0.1 && !bufferType.allows($0.0) })?.0 else { return }
         throw .invalidParameter(.init(property, actual: "can't be set with buffer-type=\(bufferType.nick)"))
+    }
+}
+
+extension BufferType {
+    /// Returns whether a pipe of this type may convert its frames as the property says. Native frames are converted only
+    /// to a format.
+    func allows(_ property: String) -> Bool {
+        switch self {
+        case .raw: true
+        case .native: !["resolution", "apply-rotation", "apply-mirror"].contains(property)
+        case .encoded: !["resolution", "format", "apply-rotation", "apply-mirror"].contains(property)
+        }
     }
 }

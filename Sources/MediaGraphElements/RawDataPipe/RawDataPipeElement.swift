@@ -84,9 +84,10 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
 
     private static let vtable = NodeVTable.make { vtable in
         vtable.set_consumer = { NodeVTable.setHandler($0, $1, $2, RawDataPipeElement.attach) }
-        vtable.subscribe = { element, consumer, resolution, error in
+        vtable.subscribe = { element, consumer, resolution, format, error in
             NodeVTable.answer(element, error, as: RawDataPipeElement.self) { (node) throws(MediaGraphError) in
-                try node.subscribe(consumer!.pointee, resolution)
+                try node.subscribe(
+                    consumer!.pointee, try Resolution(checking: resolution), try PipeFormat(checking: format))
             }
         }
         vtable.unsubscribe = { element, identity, error in
@@ -151,13 +152,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
             withExtendedLifetime(replaced) {}
             return clearHandlerProperties()
         }
-        try checkMemoryMode(queues: abi.queues != 0)
-        guard abi.queues == 0 || settings.current.bufferType == .raw else {
-            throw .unsupported(
-                .init(
-                    "\(name)'s frames", expected: "buffer-type=raw",
-                    actual: "buffer-type=\(settings.current.bufferType.nick)"))
-        }
+        try check(queues: abi.queues != 0)
         guard settings.current.handler.isEmpty, state.withLock({ $0.current == nil }) else {
             throw .alreadyInUse(.init(name, actual: "already has a handler; remove it first"))
         }
@@ -165,21 +160,35 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         state.withLock { $0.attached = handle }
     }
 
-    private func checkMemoryMode(queues: Bool) throws(MediaGraphError) {
-        try settings.current.memoryMode.check(queues: queues, of: name, sequence: "a sequence of frames")
+    /// Throws if a receiver with or without a queue of its own can't have this pipe's frames.
+    private func check(queues: Bool) throws(MediaGraphError) {
+        let settings = settings.current
+        try settings.memoryMode.check(queues: queues, of: name, sequence: "a sequence of frames")
+        guard queues, settings.bufferType != .raw else { return }
+        throw .unsupported(
+            .init(
+                "\(name)'s frames", expected: "buffer-type=raw", actual: "buffer-type=\(settings.bufferType.nick)"))
     }
 
-    private func subscribe(_ abi: MGVideoConsumer, _ resolution: Int32) throws(MediaGraphError) {
-        try checkMemoryMode(queues: abi.queues != 0)
-        let type = settings.current.bufferType
-        guard type == .raw || resolution == Resolution.native.rawValue else {
+    private func subscribe(
+        _ abi: MGVideoConsumer, _ resolution: Resolution, _ format: PipeFormat
+    ) throws(MediaGraphError) {
+        try check(queues: abi.queues != 0)
+        let settings = settings.current
+        let type = settings.bufferType
+        guard type.allows("resolution") || resolution == .native else {
             throw .invalidParameter(
-                .init("resolution", expected: "native with buffer-type=\(type.nick)", actual: "\(resolution)p"))
+                .init("resolution", expected: "native with buffer-type=\(type.nick)", actual: resolution.text))
         }
-        try delivery.subscribe(abi, resolution: try Resolution(checking: resolution))
+        guard type.allows("format") || format == .auto else {
+            throw .invalidParameter(
+                .init("format", expected: "auto with buffer-type=\(type.nick)", actual: format.nick))
+        }
+        if let format = format.format { try settings.checkTurning(format) }
+        try delivery.subscribe(abi, resolution, format)
     }
 
-    /// Returns the delivered format: the `format` property's, or with `auto` the handler's first format, or I420.
+    /// Returns the pipe's format: the `format` property's, or with `auto` the handler's first format, or I420.
     private func format(for consumer: ConsumerHandle?) throws(MediaGraphError) -> VideoFormat {
         let wanted = settings.current.format.format
         let supported = consumer?.formats ?? []
@@ -194,6 +203,24 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         return wanted
     }
 
+    /// Checks the settings, which may have been set after the receivers were attached. Returns the pipe's format; `nil`
+    /// for the stream's own.
+    private func resolvedFormat(for consumer: ConsumerHandle?) throws(MediaGraphError) -> VideoFormat? {
+        let settings = settings.current
+        try check(queues: consumer?.queues == true || delivery.hasQueuingReceiver)
+        try settings.checkBufferType()
+        let format = try format(for: consumer)
+        let subscribed = delivery.subscribedFormats
+        if let wrong = subscribed.first(where: { $0 != .auto }), !settings.bufferType.allows("format") {
+            throw .invalidParameter(
+                .init(
+                    "a subscription's format", expected: "auto with buffer-type=\(settings.bufferType.nick)",
+                    actual: wrong.nick))
+        }
+        for format in [format] + subscribed.compactMap(\.format) { try settings.checkTurning(format) }
+        return settings.bufferType == .raw || settings.format != .auto ? format : nil
+    }
+
     /// The caps that the sink pad accepts. The delivered format comes first, so that upstream provides it if possible,
     /// followed by everything that can be converted. What is linked to `src` must accept the caps, too.
     private var acceptedCaps: Caps {
@@ -203,20 +230,37 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
     }
 
     private var ownCaps: Caps {
-        let type = settings.current.bufferType
-        guard type == .raw else { return type.caps }
-        let format = (try? format(for: state.withLock { $0.current })) ?? .i420
+        let settings = settings.current
+        switch settings.bufferType {
+        case .raw: return FrameCaps.of(formats: wantedFormats(settings)).appending(Self.convertibleCaps)
+        case .native:
+            if let format = settings.format.format { return BufferType.nativeCaps(deliverableIn: format) }
+            let formats = delivery.subscribedFormats.compactMap(\.format)
+            let any = BufferType.native.caps
+            return formats.isEmpty ? any : BufferType.nativeCaps(of: formats).appending(any)
+        case .encoded: return BufferType.encoded.caps
+        }
+    }
+
+    /// The formats that the receivers of raw frames want. The pipe's own format is first, unless each receiver has a
+    /// format of its own.
+    private func wantedFormats(_ settings: PipeSettings) -> [VideoFormat] {
+        let handler = state.withLock { $0.current }
+        let subscribed = delivery.subscribedFormats
+        var formats = subscribed.compactMap(\.format)
+        if handler != nil || settings.format != .auto || formats.count < max(1, subscribed.count) {
+            formats.insert((try? format(for: handler)) ?? .i420, at: 0)
+        }
         // A stream without alpha is delivered as I420.
-        let names = format == .a420 ? "{ A420, I420 }" : format.gstreamerName
-        let preferred = Caps("video/x-raw, format=\(names)")!
-        return preferred.appending(Self.convertibleCaps)
+        return formats.flatMap { $0 == .a420 ? [$0, .i420] : [$0] }
     }
 
     private static let convertibleCaps = BufferType.raw.caps.constant
 
     private func accepts(_ caps: Caps) -> Bool {
         let accepted = acceptedCaps
-        let isRaw = settings.current.bufferType == .raw
+        let settings = settings.current
+        let isRaw = settings.bufferType == .raw
         if isRaw ? caps.areFrames(in: accepted) : caps.isSubset(of: accepted) {
             delivery.resolveLiveness()
             return true
@@ -239,10 +283,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         case .readyToPaused:
             let consumer = state.withLock { $0.current }
             do throws(MediaGraphError) {
-                // The property may have been set after the receivers were attached.
-                try checkMemoryMode(queues: consumer?.queues == true || delivery.hasQueuingReceiver)
-                let format = try format(for: consumer)
-                try settings.current.checkResolved(format: format)
+                let format = try resolvedFormat(for: consumer)
                 delivery.start(settings.current, handler: consumer, format: format)
                 // No preroll, so that a graph reaches PLAYING while a pipe waits for a user who isn't in the room.
                 //
@@ -256,7 +297,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                 if !settings.current.rendersEngine { branch.withLock { $0?.hideFrames() } }
                 Self.log.log(
                     .info, raw: instance.element,
-                    "handler \(consumer?.name ?? "none"), format \(format.gstreamerName), \(settings.current.resolution.text)"
+                    "handler \(consumer?.name ?? "none"), format \(format?.gstreamerName ?? "of the stream"), \(settings.current.resolution.text)"
                 )
             } catch {
                 postError(.settings, "\(name): \(error)")
@@ -341,17 +382,20 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
 }
 
 extension RawDataPipeElement: NodeTraits {
-    static var checks: [any DescriptionCheck] { [HandlerFormatCheck(), ResolutionCheck()] }
+    static var checks: [any DescriptionCheck] { [HandlerFormatCheck(), PipeConversionCheck(), ResolutionCheck()] }
 
     static var prerolls: Bool { false }
 
-    /// Returns the sink pad's caps for the element's `buffer-type`.
+    /// Returns the sink pad's caps for the element's `buffer-type` and `format`.
     static func caps(of element: ParsedElement, _ direction: Pad.Direction) -> Caps? {
         guard direction == .sink else { return nil }
-        return switch BufferType(nick: element.value(of: "buffer-type") ?? BufferType.raw.nick) {
-        case .raw, .native: BufferType.native.caps
-        case .encoded: BufferType.encoded.caps
-        case nil: nil
+        switch BufferType(nick: element.value(of: "buffer-type") ?? BufferType.raw.nick) {
+        case .native:
+            let format = element.value(of: "format").flatMap(PipeFormat.init(nick:))?.format
+            return format.map(BufferType.nativeCaps(deliverableIn:)) ?? BufferType.native.caps
+        case .raw: return BufferType.raw.caps
+        case .encoded: return BufferType.encoded.caps
+        case nil: return nil
         }
     }
 }

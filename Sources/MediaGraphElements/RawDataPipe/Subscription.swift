@@ -19,7 +19,7 @@ enum PipeSignal: DeliverySignal {
     }
 }
 
-/// Delivers a pipe's frames to one receiver, at the receiver's own resolution.
+/// Delivers a pipe's frames to one receiver, in the receiver's own resolution and format.
 ///
 /// The receiver is called on the streaming thread if upstream may wait. Otherwise it is called on its own delivery
 /// thread, behind a bounded queue, so that no receiver delays another.
@@ -43,11 +43,21 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         var stream: StreamStart?
         /// The orientation in the stream's tags at that time.
         var tagged = TaggedOrientation()
+
+        /// Returns the settings of a receiver with its own resolution and format. Without them, the pipe's remain.
+        func with(_ resolution: Resolution?, _ format: PipeFormat) -> Setup {
+            var own = self
+            own.resolution = resolution ?? own.resolution
+            own.format = format.format ?? own.format
+            return own
+        }
     }
 
     let consumer: ConsumerHandle
     /// The delegate's resolution; `nil` for the pipe's `resolution` property.
     let resolution: Resolution?
+    /// The delegate's format; `auto` for the pipe's.
+    let format: PipeFormat
     private let pipe: PipeDelivery
     private typealias Queue = BoundedQueue<UnmanagedSample, PipeSignal>
     private let line = DeliveryLine<Subscription>()
@@ -56,6 +66,8 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
     // exclusive access.
     private var isLive = false
     private var isRaw = true
+    /// Whether frames may have to be converted.
+    private var isPlanned = true
     private var memoryMode = MG_STACK
     private var tagged = TaggedOrientation()
     private var stream: StreamStart? {
@@ -79,9 +91,10 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
     /// The last error that was reported with `on-error=drop`.
     private var lastFailure: MediaGraphError?
 
-    init(_ consumer: ConsumerHandle, resolution: Resolution?, pipe: PipeDelivery) {
+    init(_ consumer: ConsumerHandle, resolution: Resolution?, format: PipeFormat = .auto, pipe: PipeDelivery) {
         self.consumer = consumer
         self.resolution = resolution
+        self.format = format
         self.pipe = pipe
     }
 
@@ -89,9 +102,9 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
 
     /// READY→PAUSED, or when a delegate subscribes later. Called before the first data.
     func arm(_ setup: Setup) {
-        self.setup = setup
-        self.setup.resolution = resolution ?? setup.resolution
+        self.setup = setup.with(resolution, format)
         isRaw = setup.bufferType == .raw
+        isPlanned = isRaw || setup.bufferType == .native && self.setup.format != nil
         memoryMode = setup.memoryMode.mode(queues: consumer.queues).rawValue
         stream = setup.stream
         tagged = setup.tagged
@@ -234,27 +247,30 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
 
     private func releaseStatus() { pipe.status.release(for: ObjectIdentifier(self)) }
 
-    private func fail(_ error: MediaGraphError) -> DeliveryOutcome {
+    private func fail(_ error: MediaGraphError, _ problem: ElementProblem = .processing) -> DeliveryOutcome {
         let text = "\(pipe.owner.name): handler \(consumer.name): \(error)"
         guard setup.onError == .stop else {
             pipe.statistics.failed.wrappingAdd(1, ordering: .relaxed)
             pipe.statistics.countDrop()
             // Warns about the first of several equal errors, not thirty times a second; `failed` counts them all.
-            if error != lastFailure { pipe.owner.postWarning(.processing, text) }
+            if error != lastFailure { pipe.owner.postWarning(problem, text) }
             lastFailure = error
             return .passed
         }
         // Posts one error per run, even if several callbacks fail.
         guard !hasFailed else { return .failed }
         hasFailed = true
-        pipe.owner.postError(.processing, text)
+        pipe.owner.postError(problem, text)
         return .failed
     }
 
     private func deliver(_ sample: borrowing Sample) -> DeliveryOutcome {
         guard let buffer = sample.buffer else { return .passed }
+        let plan: Unmanaged<FramePlan>?
+        do throws(MediaGraphError) { plan = isPlanned ? try self.plan(for: sample) : nil } catch {
+            return fail(error, .notNegotiated)
+        }
         do throws(MediaGraphError) {
-            let plan = isRaw ? try plan(for: sample) : nil
             if !isOn {
                 changeStatus(true)
                 if line.isCancelled { return .passed }
@@ -326,8 +342,12 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         guard plan.isPassthrough else {
             let frame = try plan.apply(to: buffer, metas.orientation, metas.mirror)
             (metas.orientation, metas.mirror) = (frame.orientation, frame.mirror)
+            guard isRaw else {
+                return try deliverNative(frame.buffer.access, of: buffer, frame.caps, metas, runningTime)
+            }
             return try deliver(frame.buffer.access, of: buffer, frame.info, frame.caps, metas, runningTime)
         }
+        guard isRaw else { return try deliverNative(buffer, of: buffer, plan.outputCaps, metas, runningTime) }
         return try deliver(buffer, of: buffer, plan.output, plan.outputCaps, metas, runningTime)
     }
 
@@ -372,14 +392,27 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
             segment: segment, memory_mode: memoryMode)
     }
 
+    /// Delivers `buffer` unmapped, with the timestamps and metas of `original`, from which it may have been converted.
+    private func deliverNative(
+        _ buffer: BufferAccess, of original: BufferAccess, _ caps: Caps, _ metas: FrameMetas, _ runningTime: ClockTime?
+    ) throws(MediaGraphError) -> ConsumerHandle.Answer {
+        var frame = describe(original, caps, metas, runningTime)
+        frame.buffer = buffer.raw
+        frame.kind = MG_NATIVE
+        return try consumer.receive(&frame)
+    }
+
     /// Delivers the stream's own buffer unmapped (`native`) or with its bytes (`encoded`).
     private func deliverAsIs(
         _ buffer: BufferAccess, _ sample: borrowing Sample, _ runningTime: ClockTime?
     ) throws(MediaGraphError) -> ConsumerHandle.Answer {
         guard let caps = sample.caps else { throw .internalError(.init("buffer", actual: "has no caps")) }
-        var frame = describe(buffer, caps, FrameMetas(of: buffer, tagged), runningTime)
-        frame.kind = setup.bufferType == .native ? MG_NATIVE : MG_ENCODED
-        guard setup.bufferType == .encoded else { return try consumer.receive(&frame) }
+        let metas = FrameMetas(of: buffer, tagged)
+        guard setup.bufferType == .encoded else {
+            return try deliverNative(buffer, of: buffer, caps, metas, runningTime)
+        }
+        var frame = describe(buffer, caps, metas, runningTime)
+        frame.kind = MG_ENCODED
         var failure: MediaGraphError?
         let answer = buffer.withBytes { bytes -> ConsumerHandle.Answer in
             frame.data = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)

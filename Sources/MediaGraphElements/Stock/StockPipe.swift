@@ -21,9 +21,10 @@ package final class StockPipe: Sendable {
                 try pipe.attach(consumer?.pointee)
             }
         }
-        vtable.subscribe = { element, consumer, resolution, error in
+        vtable.subscribe = { element, consumer, resolution, format, error in
             StockVTable.answer(element, error, as: StockPipe.self) { (pipe) throws(MediaGraphError) in
-                try pipe.delivery.subscribe(consumer!.pointee, resolution: try Resolution(checking: resolution))
+                try pipe.delivery.subscribe(
+                    consumer!.pointee, try Resolution(checking: resolution), try PipeFormat(checking: format))
             }
         }
         vtable.unsubscribe = { element, identity, error in

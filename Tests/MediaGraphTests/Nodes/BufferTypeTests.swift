@@ -150,14 +150,21 @@ import Testing
 
     @Test("RP-12 properties for raw frames and receivers of the wrong kind are refused for other types")
     func wrongCombinations() async throws {
-        for property in ["resolution=90p", "format=BGRA", "apply-rotation=true", "apply-mirror=true"] {
-            let graph = try Graph("videotestsrc num-buffers=1 ! rawdatapipe buffer-type=native \(property)")
+        for property in ["resolution=90p", "apply-rotation=true", "apply-mirror=true"] {
+            let text = "videotestsrc num-buffers=1 ! rawdatapipe name=p handler=count buffer-type=native"
+            let (name, value) = (property.split(separator: "=")[0], property.split(separator: "=")[1])
+            let refusal = "\(name) can't be set with buffer-type=native"
+            let found = try problems(in: "\(text) \(property)")
+            #expect(found.count == 1 && found[0].contains(refusal), "\(found)")
+            let graph = try Graph(text)
+            try graph.rawDataPipe("p").set(String(name), parsing: String(value))
             let error = await #expect(throws: GraphError.self) { try await graph.run() }
-            let name = property.split(separator: "=")[0]
-            #expect(
-                "\(error!)".contains(
-                    "\(name) can't be set with buffer-type=native"),
-                "\(error!)")
+            #expect("\(error!)".contains(refusal), "\(error!)")
+        }
+        for property in ["resolution=90p", "format=BGRA", "apply-rotation=true", "apply-mirror=true"] {
+            let found = try problems(
+                in: "videotestsrc ! jpegenc ! rawdatapipe handler=count buffer-type=encoded \(property)")
+            #expect(found.count == 1 && found[0].contains("can't be set with buffer-type=encoded"), "\(found)")
         }
         let graph = try Graph("videotestsrc num-buffers=1 ! rawdatapipe name=p buffer-type=native")
         #expect(throws: MediaGraphError.self) { try graph.rawDataPipe("p").frames }

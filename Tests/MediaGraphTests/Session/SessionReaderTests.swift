@@ -194,7 +194,7 @@ import Testing
         let pipe = PipeReader(alice.sessionGraph, PipeIdentity(name: "preview"), [])
         let isDone = Atomic<Bool>(false)
         let looking = NativeThread("looking") { while !isDone.load(ordering: .relaxed) { pipe.removeIfUnread() } }
-        for _ in 0..<300 { try pipe.subscribe(Leaver(pipe), .p90) }
+        for _ in 0..<300 { try pipe.subscribe(Leaver(pipe), .p90, .auto) }
         isDone.store(true, ordering: .relaxed)
         looking.join()
         await alice.settle()

@@ -72,4 +72,71 @@ import Testing
         #expect(try alice.graph.element("session").pads.isEmpty)
         for session in [alice, bob] { await session.leave() }
     }
+
+    @Test("RP-11 RP-6 a share's subscriptions have formats of their own, beside the session's format and sink")
+    func formats() async throws {
+        let room = "share formats"
+        let alice = try session("alice", room) {
+            $0.customVideoRender = CustomVideoRender(format: .rgb, engineRender: "rawdatapipe name=window")
+        }
+        let bob = try session("bob", room)
+        for session in [alice, bob] { try await session.join() }
+        let share = RecordingShare()
+        try await bob.shareHelper.startSharing(share)
+        let user = SessionUser(name: "bob", session: alice)
+        func send(until condition: () -> Bool) -> Bool {
+            waitUntil {
+                try? share.sender.sendPattern(width: 320, height: 180)
+                return condition()
+            }
+        }
+        #expect(send { user.isSending(.share) })
+        let seen = Log<String>()
+        let delegates = [("session", PipeFormat.auto), ("NV12", .nv12), ("yuv", .yuv)].map { name, format in
+            (PipeLog { seen.add("\(name): \($0.format.gstreamerName) \($0.width)x\($0.height)") }, format)
+        }
+        for (delegate, format) in delegates {
+            try user.sharePipe.subscribe(delegate, resolution: format == .nv12 ? .p90 : .native, format: format)
+        }
+        let frames = try user.sharePipe.frames(resolution: .native, format: .rgba)
+        #expect(send { delegates.allSatisfy { $0.0.count > 2 } })
+        #expect(Set(seen.all) == ["session: BGRA 320x180", "NV12: NV12 160x90", "yuv: I420 320x180"])
+        let iterator = frames.makeAsyncIterator()
+        #expect(try await iterator.next()?.format == .rgba)
+        #expect(send { (try? alice.graph.rawDataPipe("window").statistics.frames) ?? 0 > 0 })
+        for session in [alice, bob] { await session.leave() }
+    }
+
+    @Test("RP-11 RP-12 a share pipe delivers native frames in a format, and refuses a sequence of them")
+    func native() async throws {
+        final class Natives: RawDataDelegate {
+            let log = Log<String>()
+            func received(_ frame: borrowing NativeVideoFrame, from pipe: PipeIdentity) throws {
+                log.add("\(pipe.kind) \(frame.caps[0].text("format") ?? "")")
+            }
+        }
+        let room = "native share"
+        let alice = try session("alice", room) {
+            $0.customVideoRender = CustomVideoRender(bufferType: .native, format: .nv12)
+        }
+        let bob = try session("bob", room)
+        for session in [alice, bob] { try await session.join() }
+        let share = RecordingShare()
+        try await bob.shareHelper.startSharing(share)
+        let user = SessionUser(name: "bob", session: alice)
+        let natives = Natives()
+        func send(until condition: () -> Bool) -> Bool {
+            waitUntil {
+                try? share.sender.sendPattern(width: 32, height: 18)
+                return condition()
+            }
+        }
+        #expect(send { user.isSending(.share) })
+        try user.sharePipe.subscribe(natives, resolution: .native)
+        #expect(send { natives.log.all.count > 2 })
+        #expect(Set(natives.log.all) == ["share NV12"])
+        let refused = #expect(throws: MediaGraphError.self) { try user.sharePipe.frames(resolution: .native) }
+        #expect(refused?.code == .unsupported)
+        for session in [alice, bob] { await session.leave() }
+    }
 }

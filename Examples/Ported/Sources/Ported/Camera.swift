@@ -19,13 +19,8 @@ struct CapturedFrame: Sendable {
 /// than the last.
 final class Camera: AsyncVideoSource {
     private let count: Int
-    private let format: FrameFormat
 
-    /// `format` is I420 or NV12: a gradient without color has the same bytes in both.
-    init(frames count: Int, format: FrameFormat = .i420) {
-        self.count = count
-        self.format = format
-    }
+    init(frames count: Int) { self.count = count }
 
     func run(sender: VideoSender) async throws {
         let rate = Fraction(30, 1)
@@ -34,8 +29,9 @@ final class Camera: AsyncVideoSource {
             try await sender.send(
                 frame.buffer,
                 FrameDescription(
-                    width: frame.width, height: frame.height, format: format, rotation: Rotation.allCases[number % 4],
-                    framesPerSecond: rate, timestamp: .frame(number, at: rate)))
+                    width: frame.width, height: frame.height, format: frame.format,
+                    rotation: Rotation.allCases[number % 4], framesPerSecond: rate,
+                    timestamp: .frame(number, at: rate)))
         }
     }
 }

@@ -30,10 +30,11 @@ private final class ViewController: RawDataDelegate {
         guard let info = VideoInfo(buffer.caps) else {
             throw MediaGraphError.unsupported(.init(pipe.name, expected: "raw video", actual: "\(buffer.caps)"))
         }
-        let frame = buffer.presentationTimestamp?.frameIndex(at: info.framesPerSecond) ?? -1
+        // CVPixelBufferLockBaseAddress and CVPixelBufferGetBaseAddress.
+        let blue = try buffer.withVideoFrame { try $0.plane(.packed).row(0)[0] }
         lines.add(
             "\(pipe.name): pixel buffer video frame callback. format: \(info.formatName), "
-                + "width: \(info.width), height: \(info.height), flip: \(buffer.flip), frame: \(frame)")
+                + "width: \(info.width), height: \(info.height), flip: \(buffer.flip), first blue: \(blue)")
     }
 }
 
@@ -48,8 +49,8 @@ extension Sample {
             """
             videosource name=camera pace=fast ! rawdatapipe name=preview format=rgb engine-render=true !
             rawdatapipe name=view
-            videosource name=stream pace=fast ! videoconvert ! video/x-raw,format=BGRA !
-            rawdatapipe name=playing buffer-type=native engine-render=true ! rawdatapipe name=screen format=rgb
+            videosource name=stream pace=fast !
+            rawdatapipe name=playing buffer-type=native format=rgb engine-render=true ! rawdatapipe name=screen
             """)
         for source in ["camera", "stream"] { try graph.videoSource(source).attach(Camera(frames: frames)) }
         let lines = Lines()

@@ -34,8 +34,9 @@ extension Sample {
     static let zoomPixelBuffer = Sample(
         name: "zoom-pixel-buffer", summary: "ZoomVideoSDKRawDataPipeDelegate that gets buffers in their original memory"
     ) { frames in
-        let graph = try Graph("videosource name=user pace=fast ! rawdatapipe name=video buffer-type=native")
-        try graph.videoSource("user").attach(Camera(frames: frames, format: FrameFormat(.nv12)))
+        // The camera sends I420. The SDK's pixel buffers are NV12.
+        let graph = try Graph("videosource name=user pace=fast ! rawdatapipe name=video buffer-type=native format=NV12")
+        try graph.videoSource("user").attach(Camera(frames: frames))
         let lines = Lines()
         let delegate = MyPixelBufferDelegate(lines)
         // A pipe with buffer-type=native delivers buffers in their own size, and refuses any other resolution.

@@ -124,9 +124,9 @@ import Testing
             (0..<5).map { "view: 320×180 I420, first byte \(2 * $0)" },
             (0..<5).map {
                 "playing: pixel buffer video frame callback. format: BGRA, width: 320, height: 180, flip: none, "
-                    + "frame: \($0)"
+                    + "first blue: \(2 * $0)"
             },
-            (0..<5).map { "screen: 320×180 BGRA, first byte \(2 * $0)" },
+            (0..<5).map { "screen: 320×180 I420, first byte \(2 * $0)" },
         ]
         #expect(try await lines("zego-custom-render") == expected.flatMap(\.self))
     }
