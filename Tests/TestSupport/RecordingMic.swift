@@ -9,14 +9,17 @@ public final class RecordingMic: VirtualMic {
     private let kept = Mutex<AudioSender?>(nil)
     private let onInitialize: @Sendable (AudioSender) throws -> Void
     private let onStart: @Sendable (AudioSender) throws -> Void
+    private let onStop: @Sendable () -> Void
 
-    /// Creates a microphone whose closures run inside `micInitialize` and `micStartSend`.
+    /// Creates a microphone whose closures run inside `micInitialize`, `micStartSend` and `micStopSend`.
     public init(
         onInitialize: @escaping @Sendable (AudioSender) throws -> Void = { _ in },
-        onStart: @escaping @Sendable (AudioSender) throws -> Void = { _ in }
+        onStart: @escaping @Sendable (AudioSender) throws -> Void = { _ in },
+        onStop: @escaping @Sendable () -> Void = {}
     ) {
         self.onInitialize = onInitialize
         self.onStart = onStart
+        self.onStop = onStop
     }
 
     /// The sender of the last initialization.
@@ -33,7 +36,11 @@ public final class RecordingMic: VirtualMic {
         try onStart(sender)
     }
 
-    public func micStopSend() { calls.add("micStopSend") }
+    public func micStopSend() {
+        calls.add("micStopSend")
+        onStop()
+    }
+
     public func micUninitialize() { calls.add("micUninitialize") }
 }
 

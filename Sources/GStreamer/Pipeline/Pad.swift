@@ -56,6 +56,10 @@ public final class Pad: ObjectReference, @unchecked Sendable {
         }
     }
 
+    /// Whether this source pad's last push was refused because of a flush, or because a pad downstream isn't active. The
+    /// element's streaming thread has then stopped.
+    package var isFlushing: Bool { gst_pad_get_last_flow_return(pad) == GST_FLOW_FLUSHING }
+
     /// The pad to which this one is linked; `nil` if there is none.
     public var peer: Pad? { gst_pad_get_peer(pad).map { Pad(taking: $0) } }
     /// The element to which the pad belongs; `nil` if there is none.

@@ -27,6 +27,35 @@ extension Element {
     }
 }
 
+extension Pad {
+    /// Whether a sink downstream of this source pad holds a buffer, as sinks do in PAUSED. The thread that pushed the
+    /// buffer doesn't return until the sink plays or stops.
+    package var leadsToHeldBuffer: Bool {
+        var seen: Set<UnsafeMutableRawPointer> = []
+        var sources = [self]
+        while let source = sources.popLast() {
+            guard let next = source.neighbor, seen.insert(UnsafeMutableRawPointer(next.pad)).inserted else { continue }
+            if next.parent?.holdsBuffer == true { return true }
+            sources += next.internalLinks
+        }
+        return false
+    }
+}
+
+extension Element {
+    /// Whether this is a sink that holds a buffer in PAUSED.
+    fileprivate var holdsBuffer: Bool {
+        guard
+            g_type_check_instance_is_a(raw.assumingMemoryBound(to: GTypeInstance.self), gst_base_sink_get_type()) != 0
+        else { return false }
+        let sink = raw.assumingMemoryBound(to: GstBaseSink.self)
+        // A sink that renders a buffer has this lock for as long as that takes, and holds none.
+        guard g_mutex_trylock(&sink.pointee.preroll_lock) != 0 else { return false }
+        defer { g_mutex_unlock(&sink.pointee.preroll_lock) }
+        return sink.pointee.have_preroll != 0
+    }
+}
+
 extension Pipeline {
     /// In a live pipeline that changes to PLAYING: the sinks that have prerolled and wait for the others. They include
     /// bins of sinks, such as `autoaudiosink`.
@@ -89,6 +118,12 @@ extension Element {
             bin = next
         }
         return bin.targetState == .playing
+    }
+
+    /// Whether the element is in a pipeline that is to leave PLAYING, or has left it.
+    package var isInStoppingPipeline: Bool {
+        let outermost = outermost
+        return outermost != self && outermost.targetState < .playing
     }
 
     /// The state that was last requested.

@@ -91,28 +91,62 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
     /// Lets senders block. Call it after `startSend` has returned.
     func startSendReturned() { monitor.withLock { $0.queue.opened() } }
 
-    /// Stops accepting payloads. Call it before `stopSend`.
+    /// Stops accepting payloads, without waiting. Call it immediately before `stopSend`, and `drain` afterwards.
     ///
-    /// Waiting sends fail, but aren't counted as refused. The call then blocks until all accepted payloads and status
-    /// off have left the node. It gives up if the stream stalls, for example at a sink that holds a frame in PAUSED.
-    func close() {
+    /// Waiting sends fail, but aren't counted as refused. With `keepsQueue`, the accepted payloads stay in the queue for
+    /// the next cycle, and only status off still goes out.
+    func close(keepsQueue: Bool = false) {
         let refused = monitor.withLock { state in
-            state.queue.close()
+            state.queue.close(keepsFrames: keepsQueue)
             return state.takeWaiting()
         }
         refuse(refused, counts: false)
         alarm.cancel()
+    }
+
+    /// How `drain` has ended.
+    enum Drainage: Equatable {
+        /// What had to go out has gone out.
+        case complete
+        /// The streaming thread can't move: a sink that no longer plays holds a buffer, or the stream has ended.
+        case held
+        /// The streaming thread is downstream and hasn't moved for a while.
+        case stalled
+    }
+
+    /// Blocks until what `close` lets go out has left the node, or can't leave. What is left in the queue stays there.
+    func drain() -> Drainage {
+        let interval = monitor.withLock { $0.queue.keepsFrames } ? 1 : 100
         var last: (delivered: UInt64, crossings: UInt64)?
-        for _ in 0..<20 {
-            if monitor.wait(timeout: .milliseconds(100), { $0.queue.isDrained ? true : nil }) != nil { return }
-            // The stream has stalled only if the streaming thread is downstream and hasn't moved since the last look. A
-            // thread that is inside the node may just be waiting for a processor.
-            let (isDelivering, delivered) = monitor.withLock { ($0.queue.isDelivering, $0.queue.deliveredCount) }
-            let now = (delivered: delivered, crossings: crossings.load(ordering: .relaxed))
-            if isDelivering || now.crossings % 2 == 1, let last, last == now { break }
-            last = now
+        for milliseconds in stride(from: 0, to: 2000, by: interval) {
+            if monitor.withLock({ $0.queue.isDrained }) { return .complete }
+            // Looked at again and again, because nothing tells the gate when a sink begins to hold a buffer.
+            if isHeld {
+                monitor.withLock { $0.queue.abandonDrain() }
+                return .held
+            }
+            if milliseconds > 0, milliseconds % 100 == 0 {
+                // The stream has stalled only if the streaming thread is downstream and hasn't moved since the last
+                // look. A thread that is inside the node may just be waiting for a processor.
+                let (isDelivering, delivered) = monitor.withLock { ($0.queue.isDelivering, $0.queue.deliveredCount) }
+                let now = (delivered: delivered, crossings: crossings.load(ordering: .relaxed))
+                if isDelivering || now.crossings % 2 == 1, let last, last == now { break }
+                last = now
+            }
+            _ = monitor.wait(timeout: .milliseconds(interval)) { $0.queue.isDrained ? true : nil }
         }
         monitor.withLock { $0.queue.abandonDrain() }
+        return .stalled
+    }
+
+    /// Whether the streaming thread can't come back for what has to go out.
+    private var isHeld: Bool {
+        guard let pad else { return false }
+        if pad.hasEnded || pad.isFlushing { return true }
+        let isDownstream =
+            monitor.withLock { $0.queue.keepsFrames && $0.queue.isOffHeld }
+            || crossings.load(ordering: .relaxed) % 2 == 1
+        return isDownstream && pad.leadsToHeldBuffer
     }
 
     /// Called when the graph's latency has been decided. With `pace=live` the queue may hold that much media beyond its

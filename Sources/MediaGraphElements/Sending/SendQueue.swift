@@ -92,7 +92,7 @@ struct SendQueue<Frame: Queueable> {
         case off
         /// Negotiate again, as downstream asked.
         case reconfigure
-        /// Do nothing: the queue has become empty, and `close` can return.
+        /// Do nothing: the queue has drained, and whoever waits for that can go on.
         case drained
         /// End the stream as `ending` says.
         case end
@@ -101,8 +101,13 @@ struct SendQueue<Frame: Queueable> {
     }
 
     private enum Drain {
-        case none, wanted, done
-        /// `close` gave up waiting: the remaining frames go out in the next cycle.
+        case none
+        /// The accepted frames have to go out, and status off after them.
+        case wanted
+        /// Only status off has to go out. The remaining frames stay for the next cycle.
+        case offWanted
+        case done
+        /// The remaining frames stay for the next cycle.
         case abandoned
     }
 
@@ -158,12 +163,27 @@ struct SendQueue<Frame: Queueable> {
 
     /// Stops accepting frames. `isDrained` becomes true when the accepted frames, and status off after them, have gone
     /// out.
-    mutating func close() {
+    ///
+    /// With `keepsFrames`, for sinks that take no frames any more, the frames stay for the next cycle, and only status
+    /// off goes out. While the queue is flushing, nothing can go out, and the queue counts as drained.
+    mutating func close(keepsFrames: Bool = false) {
         phase = .stopped
-        drain = isOn || queue.frameCount > 0 ? .wanted : .done
+        if keepsFrames {
+            isOffOverdue = isOn
+            drain = isOn && !isFlushing ? .offWanted : .abandoned
+        } else {
+            drain = !isFlushing && (isOn || queue.frameCount > 0) ? .wanted : .done
+        }
     }
 
-    var isDrained: Bool { drain == .done }
+    /// Whether nothing more has to go out after `close`.
+    var isDrained: Bool { drain == .done || drain == .abandoned }
+
+    /// Whether frames stay in the queue after `close`.
+    var keepsFrames: Bool { drain == .offWanted || drain == .abandoned }
+
+    /// Whether status off waits behind a frame that is downstream.
+    var isOffHeld: Bool { isOffOverdue && isDelivering }
 
     /// Gives up draining because the stream has stalled. The queued frames stay for the next cycle; status off goes out
     /// before them.
@@ -260,7 +280,7 @@ struct SendQueue<Frame: Queueable> {
     mutating func flush() -> [Frame] {
         isFlushing = true
         hasSegment = false
-        if drain == .wanted { drain = .done }
+        if drain == .wanted || drain == .offWanted { drain = .done }
         return takeAll()
     }
 
@@ -300,6 +320,10 @@ struct SendQueue<Frame: Queueable> {
             needsReconfigure = false
             return .reconfigure
         }
+        if drain == .offWanted {
+            drain = .abandoned
+            return .drained
+        }
         if drain == .abandoned { return nil }
         if case .frame(let frame) = queue.take() {
             isDelivering = true
@@ -317,12 +341,12 @@ struct SendQueue<Frame: Queueable> {
 
     /// Whether `next` would return a step.
     var hasNext: Bool {
-        if isFlushing || isOffOverdue || needsReconfigure { return true }
+        if isFlushing || isOffOverdue || needsReconfigure || drain == .offWanted { return true }
         if drain == .abandoned { return false }
         return queue.frameCount > 0 || drain == .wanted || ending != nil || isOn && phase == .stopped
     }
 
-    /// Whether queued frames go out at the clock's pace. After `close` they go out at once, because `close` waits for
+    /// Whether queued frames go out at the clock's pace. After `close` they go out at once, because the node waits for
     /// them.
     var keepsPace: Bool { !isFlushing && (phase == .starting || phase == .sending) }
 

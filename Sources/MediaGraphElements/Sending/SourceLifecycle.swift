@@ -145,18 +145,25 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
         gate.open()
         do throws(MediaGraphError) { try handle.startSend() } catch {
             gate.close()
+            _ = gate.drain()
             throw error
         }
         gate.startSendReturned()
         log("sending")
     }
 
-    /// Stops the source, before PLAYING→PAUSED.
+    /// Stops the source, before PLAYING→PAUSED. The source is told at the moment when the gate closes. Then waits for
+    /// what was sent before, unless the sinks have stopped: the pipeline changes their states first, and from then on a
+    /// sink holds the first frame that reaches it.
     func stopSend() {
         guard let handle = current else { return }
-        gate.close()
+        gate.close(keepsQueue: gate.owner.element?.isInStoppingPipeline ?? false)
         handle.stopSend()
-        log("stopped")
+        switch gate.drain() {
+        case .complete: log("stopped")
+        case .held: log("stopped; downstream holds a buffer, so nothing follows it")
+        case .stalled: log("stopped; downstream has stalled, so nothing follows")
+        }
     }
 
     /// Uninitializes the gate and the source, after READY→NULL.

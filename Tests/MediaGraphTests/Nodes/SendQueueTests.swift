@@ -153,6 +153,34 @@ extension SendQueue<Int> {
         #expect(steps(&queue) == ["on 2"])
     }
 
+    @Test("VM-1 closed behind stopped sinks, the queue sends only status off and keeps its frames")
+    func keptFrames() {
+        var queue = sendingQueue()
+        _ = offer(&queue, 1)
+        _ = queue.next()
+        _ = offer(&queue, 2)
+        queue.close(keepsFrames: true)
+        #expect(queue.isOffHeld && !queue.isDrained)
+        #expect(steps(&queue) == ["off", "drained"])
+        #expect(!queue.isOffHeld && queue.isDrained)
+        queue.open()
+        #expect(steps(&queue) == ["on 2"])
+    }
+
+    @Test("VM-1 a queue that is closed while it is flushing has nothing to drain")
+    func closedWhileFlushing() {
+        for keepsFrames in [false, true] {
+            var queue = sendingQueue()
+            _ = offer(&queue, 1)
+            _ = queue.next()
+            _ = queue.flush()
+            queue.close(keepsFrames: keepsFrames)
+            #expect(queue.isDrained)
+            queue.resume()
+            #expect(steps(&queue) == ["off"])
+        }
+    }
+
     @Test("EL-2 the end comes after the queued frames and the status off, and then no frame is accepted")
     func ending() {
         var queue = sendingQueue()
@@ -208,7 +236,7 @@ extension SendQueue<Int> {
         queue.close()
         #expect(steps(&queue) == ["flush"])
         queue.resume()
-        #expect(steps(&queue) == ["off", "drained"])
+        #expect(steps(&queue) == ["off"])
         queue.open()
         _ = offer(&queue, 103)
         #expect(steps(&queue) == ["segment on 103"])
