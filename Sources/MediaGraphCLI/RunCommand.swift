@@ -32,7 +32,8 @@ struct RunCommand: AsyncParsableCommand {
             CONTROL
               --control reads commands while the graph runs, one per line, from a file, a
               FIFO or standard input (-). On a terminal, - shows a prompt. The commands:
-              set NODE.PROPERTY=VALUE   sets a property, with a value as in a description
+              set NODE.PROPERTY=VALUE   sets a property, with a value as in a description:
+                                        set call.mic-muted=true mutes a session's microphone
               get NODE.PROPERTY         shows the value of a property
               help                      shows this list
               quit                      ends the streams, then the run, like Ctrl-C

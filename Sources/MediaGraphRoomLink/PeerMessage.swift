@@ -13,6 +13,8 @@ enum PeerMessage: Sendable, Codable {
     case left(String)
     /// A user of the sender has started or stopped sending a stream, whether or not the receiver reads it.
     case stream(StreamKey, Bool)
+    /// A user of the sender has turned a camera or the microphone off, or on again.
+    case muted(StreamKey, Bool)
     /// The sender wants to read a stream of the receiver, at this resolution. Sent again when the resolution changes.
     case read(StreamKey, Resolution)
     /// The sender no longer reads a stream of the receiver.
@@ -33,7 +35,7 @@ enum PeerMessage: Sendable, Codable {
 
     /// The version of the messages. Increment it when processes of different versions could no longer understand each
     /// other.
-    static let version = 6
+    static let version = 7
 
     var isGreeting: Bool {
         guard case .hello = self else { return false }

@@ -190,6 +190,7 @@ final class RoomLink: RoomTransport {
             guard !state.isStopped else { return false }
             state.peers.append(peer)
             peer.send(.hello(version: PeerMessage.version, users: state.users.keys.sorted()))
+            for key in state.muted { peer.send(.muted(key, true)) }
             for key in state.sending { peer.send(.stream(key, true)) }
             return true
         }
@@ -276,6 +277,7 @@ final class RoomLink: RoomTransport {
             defer { for key in keys { state.forwarders[key] = nil } }
             let claim = state.users.removeValue(forKey: user)
             state.unclaimed.remove(user)
+            state.muted = state.muted.filter { $0.user != user }
             return (claim, keys.compactMap { state.forwarders[$0] }, claim != nil)
         }
         guard wasHere else { return }
@@ -289,6 +291,13 @@ final class RoomLink: RoomTransport {
         state.withLock { state in
             if isOn { state.sending.insert(key) } else { state.sending.remove(key) }
             for peer in state.peers { peer.send(.stream(key, isOn)) }
+        }
+    }
+
+    func muteChanged(_ key: StreamKey, isMuted: Bool) {
+        state.withLock { state in
+            if isMuted { state.muted.insert(key) } else { state.muted.remove(key) }
+            for peer in state.peers { peer.send(.muted(key, isMuted)) }
         }
     }
 
@@ -350,6 +359,14 @@ final class RoomLink: RoomTransport {
         notify {
             guard state.withLock({ $0.remote[key.user] === peer && !$0.isStopped }) else { return }
             delegate.remoteStreamChanged(key, isOn: isOn)
+        }
+    }
+
+    /// Tells the room that a peer's user has turned a camera or the microphone off or on.
+    func muteChanged(_ key: StreamKey, isMuted: Bool, with peer: RoomPeer) {
+        notificationLock.withLock { _ in
+            guard state.withLock({ $0.remote[key.user] === peer && !$0.isStopped }) else { return }
+            delegate.remoteMuteChanged(key, isMuted: isMuted)
         }
     }
 

@@ -18,6 +18,8 @@ extension RoomLink {
         var claimCount: UInt64 = 0
         /// The streams that this process's users are sending.
         var sending: Set<StreamKey> = []
+        /// The streams that this process's users have muted.
+        var muted: Set<StreamKey> = []
         var peers: [RoomPeer] = []
         /// The endpoints of processes that run another version.
         var strangers: Set<Int> = []

@@ -93,6 +93,7 @@ final class RoomPeer: Sendable {
         case .left(let user):
             if state.withLock({ $0.users.remove(user) }) != nil { room.left(user, with: self) }
         case .stream(let key, let isOn): room.streamChanged(key, isOn: isOn, with: self)
+        case .muted(let key, let isMuted): room.muteChanged(key, isMuted: isMuted, with: self)
         case .read(let key, let resolution): room.forward(key, resolution, to: self)
         case .unread(let key): room.stopForwarding(key, to: self)
         case .keyFrame(let key): room.keyFrameRequested(key)

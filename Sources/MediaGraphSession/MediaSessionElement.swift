@@ -20,6 +20,19 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         var mirror = MirrorMode.previewOnly
         var role = SessionRole.participant
         var streamsRawData = false
+        var isCameraOff = false
+        var isAuxCameraOff = false
+        var isMicMuted = false
+
+        /// Whether the user has turned off what sends the stream.
+        func mutes(_ kind: StreamKind) -> Bool {
+            switch kind {
+            case .camera: isCameraOff
+            case .cameraAux: isAuxCameraOff
+            case .microphone: isMicMuted
+            case .share, .shareAudio: false
+            }
+        }
 
         /// Why the user may not enable the alpha channel; `nil` if that is permitted.
         var alphaRefusal: String? {
@@ -119,6 +132,21 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
                 .setting(
                     "mirror", of: Self.self, \.mirror, changes: .always,
                     "Which camera frames are marked to be flipped horizontally by the renderer"),
+                .setting(
+                    "camera-off", of: Self.self, \.isCameraOff, changes: .always,
+                    """
+                    Whether the user's camera is off. Sources that lead only to the pad camera are stopped; what others send \
+                    is left out
+                    """),
+                .setting(
+                    "camera-aux-off", of: Self.self, \.isAuxCameraOff, changes: .always,
+                    "Whether the user's second camera, on the pad camera_aux, is off"),
+                .setting(
+                    "mic-muted", of: Self.self, \.isMicMuted, changes: .always,
+                    """
+                    Whether the user's microphone is muted. Sources that lead only to the pad mic are stopped; what others \
+                    send is left out
+                    """),
                 .setting("role", of: Self.self, \.role, "What the user may do in the room"),
                 .setting(
                     "raw-streaming", of: Self.self, \.streamsRawData,
@@ -130,7 +158,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
                     """
                     Counters since the session was joined: frames (uint64, buffers sent by the user), dropped (uint64, \
                     buffers dropped because a reader was too slow, behind a pad of this session or in another process, and \
-                    buffers of a share while another user shared)
+                    buffers of a share while another user shared), muted (uint64, buffers left out while the camera was off \
+                    or the microphone muted)
                     """
                 ) { $0.statistics },
             ],
@@ -191,8 +220,17 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
     }
 
     func settingsDidChange(_ property: String) {
-        guard property == "mirror" else { return }
-        for input in state.withLock({ $0.inputs }) { input.publisher.mirrors(settings.current.mirror) }
+        for input in state.withLock({ $0.inputs }) {
+            switch property {
+            case "mirror": input.publisher.mirrors(settings.current.mirror)
+            case "camera-off", "camera-aux-off", "mic-muted": followMuting(input.publisher)
+            default: break
+            }
+        }
+    }
+
+    private func followMuting(_ publisher: StreamPublisher) {
+        publisher.mute { [settings] in settings.current.mutes(publisher.kind) }
     }
 
     override func changeState(_ change: StateChange) -> StateChangeResult {
@@ -205,7 +243,11 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             }
         }
         if case .pausedToPlaying = change {
-            for input in state.withLock({ $0.inputs }) { input.publisher.timingMayHaveChanged() }
+            for input in state.withLock({ $0.inputs }) {
+                input.publisher.timingMayHaveChanged()
+                // The pipeline changes the states of its sinks first, so the sources aren't in PLAYING yet.
+                input.publisher.willPlay()
+            }
         }
         let result = super.changeState(change)
         switch change {
@@ -240,7 +282,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         let lost =
             inputs.reduce(0) { $0 + $1.publisher.losses }
             + outputs.reduce(0) { $0 + $1.reader.statistics.dropped.load(ordering: .relaxed) }
-        return Structure(NodeStatistics.name, [("frames", sent), ("dropped", lost)])
+        let muted = inputs.reduce(0) { $0 + $1.publisher.statistics.muted.load(ordering: .relaxed) }
+        return Structure(NodeStatistics.name, [("frames", sent), ("dropped", lost), ("muted", muted)])
     }
 
     // MARK: The room
@@ -319,6 +362,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             let target = publisher.appSink.staticPad("sink")
         else { return nil }
         publisher.mirrors(settings.current.mirror)
+        followMuting(publisher)
         add(publisher.appSink)
         let pad = addGhostPad(kind.inputPad, target: target)
         pad.chainToTarget()

@@ -11,6 +11,8 @@ final class Membership: RoomMember {
     private let known = Mutex<Set<String>>([])
     /// The streams whose status "on" has been posted, which the room may also report twice.
     private let sending = Mutex<Set<StreamKey>>([])
+    /// The streams that have been posted as muted, which the room may also report twice.
+    private let muted = Mutex<Set<StreamKey>>([])
 
     init(user: String, room: Room, owner: WeakElement) {
         self.user = user
@@ -45,6 +47,8 @@ final class Membership: RoomMember {
 
     func left(_ user: String) {
         guard known.withLock({ $0.remove(user) }) != nil else { return }
+        // The user may come back unmuted.
+        muted.withLock { $0 = $0.filter { $0.user != user } }
         owner.post(SessionMessage.left(user, room: room.name))
     }
 
@@ -52,6 +56,12 @@ final class Membership: RoomMember {
         let isNew = sending.withLock { isOn ? $0.insert(key).inserted : $0.remove(key) != nil }
         guard isNew else { return }
         owner.post(SessionMessage.stream(key, on: isOn, room: room.name))
+    }
+
+    func muteChanged(_ key: StreamKey, isMuted: Bool) {
+        let isNew = muted.withLock { isMuted ? $0.insert(key).inserted : $0.remove(key) != nil }
+        guard isNew else { return }
+        owner.post(SessionMessage.muted(key, isMuted, room: room.name))
     }
 
     func roomIsLimitedToProcess(because error: MediaGraphError, remedy: String) {

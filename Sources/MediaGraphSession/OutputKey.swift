@@ -65,5 +65,5 @@ package enum OutputKey: Sendable, Hashable {
 extension PublishChannel {
     /// The name of the source pad that previews this camera.
     package var previewPad: String { self == .main ? "preview" : "preview_aux" }
-    var camera: StreamKind { self == .main ? .camera : .cameraAux }
+    package var camera: StreamKind { self == .main ? .camera : .cameraAux }
 }

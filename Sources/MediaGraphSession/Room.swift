@@ -17,6 +17,8 @@ final class Room: Sendable {
         var streams: [StreamKey: StreamReference] = [:]
         /// The streams that users, local or remote, are sending.
         var sending: Set<StreamKey> = []
+        /// The streams that users, local or remote, have muted.
+        var muted: Set<StreamKey> = []
         /// Set while there are users.
         var reach: RoomReach?
         /// Whether a thread is making, starting or stopping the transport.
@@ -41,12 +43,24 @@ final class Room: Sendable {
             return told
         }
 
-        /// Records whether a stream is being sent. Returns the names of the members to notify.
-        mutating func set(_ key: StreamKey, isOn: Bool) -> [String] {
-            if isOn { sending.insert(key) } else { sending.remove(key) }
-            // Under the lock, so that the stream receives concurrent changes in the order in which they are recorded.
-            streams[key]?.stream?.setExpected(isOn)
-            return tell(.stream(key, isOn: isOn))
+        /// Records a change of a stream. Returns the names of the members to notify.
+        mutating func set(_ key: StreamKey, _ change: StreamChange) -> [String] {
+            switch change {
+            case .sends(let isOn):
+                if isOn { sending.insert(key) } else { sending.remove(key) }
+                // Under the lock, so that the stream receives concurrent changes in the order in which they are
+                // recorded.
+                streams[key]?.stream?.setExpected(isOn)
+            case .isMuted(let isMuted): if isMuted { muted.insert(key) } else { muted.remove(key) }
+            }
+            return tell(.stream(key, change))
+        }
+
+        /// Forgets the streams of a user who has left. Returns the names of the members to notify of streams that have
+        /// ended.
+        mutating func forgetStreams(of user: String) -> [String] {
+            muted = muted.filter { $0.user != user }
+            return sending.filter { $0.user == user }.flatMap { set($0, .sends(false)) }
         }
 
         /// Queues what a new member has to know, and tells the others of the member. From here on, the member is told
@@ -58,7 +72,9 @@ final class Room: Sendable {
             guard changes == remoteChanges else { return nil }
             let others = tell(.joined(user), except: user)
             let known = (others + remote).sorted().map { RoomNotice.joined($0) }
-            return (others, users[user]?.welcome(known + sending.map { .stream($0, isOn: true) } + last))
+            let streams =
+                muted.map { RoomNotice.stream($0, .isMuted(true)) } + sending.map { .stream($0, .sends(true)) }
+            return (others, users[user]?.welcome(known + streams + last))
         }
 
         /// Returns the outcomes to report now; none while the transport is being changed or has to be.
@@ -81,7 +97,7 @@ final class Room: Sendable {
             isChangingTransport = true
             guard let old = reach else { return .open }
             // From here on the room no longer uses this transport.
-            (reach, sending) = (nil, [])
+            (reach, sending, muted) = (nil, [], [])
             let streams = streams { _ in true }
             switch old {
             case .starting(let transport), .everybody(let transport): return .close(transport, streams)
@@ -194,11 +210,10 @@ final class Room: Sendable {
         proceed(member.user)
     }
 
-    /// Tells the transport and the members that a member has started or stopped sending a stream, once the member is in
-    /// the room.
-    func streamChanged(_ key: StreamKey, isOn: Bool) {
-        if !isOn { shareFloor.releaseFloor(key) }
-        state.withLock { $0.users[key.user]?.streamChanged(key, isOn: isOn) }
+    /// Tells the transport and the members of a change of a member's stream, once the member is in the room.
+    func streamChanged(_ key: StreamKey, _ change: StreamChange) {
+        if change == .sends(false) { shareFloor.releaseFloor(key) }
+        state.withLock { $0.users[key.user]?.streamChanged(key, change) }
         proceed(key.user)
     }
 
@@ -224,12 +239,18 @@ final class Room: Sendable {
                 proceed(user)
             }
         case .arrive(let member, let hasMoved): welcome(member, hasMoved: hasMoved)
-        case .announce(let key, let isOn):
-            state.withLock { $0.transport }?.streamChanged(key, isOn: isOn)
-            deliver(to: state.withLock { $0.set(key, isOn: isOn) })
+        case .announce(let key, let change):
+            let transport = state.withLock { $0.transport }
+            switch change {
+            case .sends(let isOn): transport?.streamChanged(key, isOn: isOn)
+            case .isMuted(let isMuted): transport?.muteChanged(key, isMuted: isMuted)
+            }
+            deliver(to: state.withLock { $0.set(key, change) })
         case .leave(let wasJoined):
             state.withLock { $0.transport }?.leave(user)
-            if wasJoined { deliver(to: state.withLock { $0.tell(.left(user), except: user) }) }
+            guard wasJoined else { return }
+            let told = state.withLock { $0.forgetStreams(of: user) + $0.tell(.left(user), except: user) }
+            deliver(to: Set(told).sorted())
         case .complete(let completion, let result):
             // First, so that the transport of a room without users has stopped when the caller hears of it, even if another
             // thread stops it.
@@ -367,7 +388,11 @@ extension Room: RoomTransportDelegate {
 
     func remoteStreamChanged(_ key: StreamKey, isOn: Bool) {
         if key.kind.isShare { shareFloor.invalidateRefusal() }
-        deliver(to: state.withLock { $0.transport == nil ? [] : $0.set(key, isOn: isOn) })
+        deliver(to: state.withLock { $0.transport == nil ? [] : $0.set(key, .sends(isOn)) })
+    }
+
+    func remoteMuteChanged(_ key: StreamKey, isMuted: Bool) {
+        deliver(to: state.withLock { $0.transport == nil ? [] : $0.set(key, .isMuted(isMuted)) })
     }
 
     func remoteLeft(_ user: String) {
@@ -375,8 +400,7 @@ extension Room: RoomTransportDelegate {
         for stream in state.withLock({ $0.streams(where: { $0.key.user == user }) }) { stream.end(ofRemoteUser: true) }
         let told = state.withLock { state in
             state.remoteChanges += 1
-            let ended = state.sending.filter { $0.user == user }
-            return Set(ended.flatMap { state.set($0, isOn: false) } + state.tell(.left(user), except: user)).sorted()
+            return Set(state.forgetStreams(of: user) + state.tell(.left(user), except: user)).sorted()
         }
         deliver(to: told)
     }

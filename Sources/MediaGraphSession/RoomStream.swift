@@ -18,6 +18,10 @@ package final class RoomStream: Sendable {
         /// Why the stream isn't shown; readers warn of it.
         var refusal: String?
         var isOn = false
+        /// Whether the user has turned the camera or the microphone off. The stream can't be on then.
+        var isMuted = false
+        /// Whether buffers are left out: from muting until the stream is on again.
+        var isCut = false
         /// Whether the room has announced that the user sends this stream. Unlike `isOn`, this is known before any of
         /// it arrives.
         var isExpected: Bool
@@ -128,6 +132,7 @@ package final class RoomStream: Sendable {
     package func begin(_ publisher: StreamPublisher? = nil) {
         state.withLock { state in
             (state.isPublished, state.isOn, state.refusal) = (true, false, nil)
+            (state.isMuted, state.isCut) = (false, false)
             (state.publisher.publisher, state.hasWarned) = (publisher, false)
             state.tell(.begin)
         }
@@ -190,12 +195,30 @@ package final class RoomStream: Sendable {
     /// Sets whether the stream is on. Returns whether that has changed.
     package func setStatus(_ isOn: Bool) -> Bool {
         state.withLock { state in
-            guard state.isOn != isOn else { return false }
+            guard state.isOn != isOn, !(isOn && state.isMuted) else { return false }
             state.isOn = isOn
+            if isOn { state.isCut = false }
             state.tell(.status(isOn))
             return true
         }
     }
+
+    /// Mutes the local publisher's stream, which is off at once, or unmutes it, after which `setStatus(true)` turns it on
+    /// again. Buffers in between are left out.
+    func setMuted(_ isMuted: Bool) {
+        state.withLock { state in
+            state.isMuted = isMuted
+            guard isMuted else { return }
+            state.isCut = true
+            for reader in state.readers { reader.buffersWillBeMissing() }
+            guard state.isOn else { return }
+            state.isOn = false
+            state.tell(.status(false))
+        }
+    }
+
+    /// Whether the stream is on, and whether it is muted.
+    var status: (isOn: Bool, isMuted: Bool) { state.withLock { ($0.isOn, $0.isMuted) } }
 
     /// Warns the local publisher's user, once. Callable from any thread; don't hold a lock.
     package func warn(_ text: String) {
@@ -206,11 +229,14 @@ package final class RoomStream: Sendable {
         publisher?.warn(text)
     }
 
-    /// Sends a buffer to every reader, by reference.
-    package func send(_ buffer: BufferAccess) {
+    /// Sends a buffer to every reader, by reference. Returns false, and leaves the buffer out, while the stream is muted.
+    @discardableResult
+    package func send(_ buffer: BufferAccess) -> Bool {
         var lost: [(StreamReader, UnmanagedBuffer)] = []
-        let lacksKeyFrame = state.withLock { state in
+        let lacksKeyFrame = state.withLock { state -> Bool? in
+            // Buffers that are left out have numbers too, so that readers notice the gap.
             state.count += 1
+            guard !state.isCut else { return nil }
             var lacksKeyFrame = false
             for reader in state.readers
             where reader.offer(buffer, number: state.count, losing: { lost.append((reader, $0)) }) {
@@ -219,7 +245,8 @@ package final class RoomStream: Sendable {
             return lacksKeyFrame
         }
         for (reader, buffer) in lost { reader.drop(buffer) }
-        if lacksKeyFrame { requestKeyFrame() }
+        if lacksKeyFrame == true { requestKeyFrame() }
+        return lacksKeyFrame != nil
     }
 }
 

@@ -25,8 +25,8 @@ struct RoomVisits: Sendable {
         var phase = Phase.waiting
         /// `nil` after it has been called.
         var completion: Completion?
-        /// The streams that the user has started or stopped sending, which nobody has been told yet.
-        var changes: [(key: StreamKey, isOn: Bool)] = []
+        /// The changes of the user's streams that nobody has been told yet.
+        var changes: [(key: StreamKey, change: StreamChange)] = []
         var isLeaving = false
         /// Whether the member is told of changes in the room.
         var isWelcome = false
@@ -40,7 +40,7 @@ struct RoomVisits: Sendable {
     enum Step: Sendable {
         case ask(any RoomTransport, visit: UInt64)
         case arrive(any RoomMember, hasMoved: Bool)
-        case announce(StreamKey, isOn: Bool)
+        case announce(StreamKey, StreamChange)
         case leave(wasJoined: Bool)
         /// Report the outcome to the caller of `join`. This step comes when no other step is pending; while it is being
         /// taken, other threads may already take the next ones.
@@ -80,10 +80,10 @@ struct RoomVisits: Sendable {
         return completion
     }
 
-    /// Records that the user has started or stopped sending a stream. It is announced once the user is in the room.
-    mutating func streamChanged(_ key: StreamKey, isOn: Bool) {
+    /// Records a change of one of the user's streams. It is announced once the user is in the room.
+    mutating func streamChanged(_ key: StreamKey, _ change: StreamChange) {
         guard !visits.isEmpty else { return }
-        visits[visits.count - 1].changes.append((key, isOn))
+        visits[visits.count - 1].changes.append((key, change))
     }
 
     /// Records the transport's answer. Ignored if it comes too late.
@@ -130,8 +130,8 @@ struct RoomVisits: Sendable {
             return visit.completion.map { .complete($0, .failure(error)) }
         case .joined:
             if !visit.changes.isEmpty {
-                let (key, isOn) = visits[0].changes.removeFirst()
-                return .announce(key, isOn: isOn)
+                let (key, change) = visits[0].changes.removeFirst()
+                return .announce(key, change)
             }
             if visit.isLeaving { return .leave(wasJoined: true) }
             return visits[0].completion.take().map { .complete($0, .success(())) }

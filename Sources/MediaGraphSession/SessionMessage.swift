@@ -6,6 +6,7 @@ package enum SessionMessage {
     package static let joinedName = "mediagraph-user-joined"
     package static let leftName = "mediagraph-user-left"
     package static let streamName = "mediagraph-user-stream"
+    package static let mutedName = "mediagraph-user-muted"
 
     package static let stalledName = "mediagraph-user-stalled"
 
@@ -28,6 +29,12 @@ package enum SessionMessage {
         Structure(streamName, [("room", room), ("user", key.user), ("kind", key.kind.stream.rawValue), ("on", on)])
     }
 
+    static func muted(_ key: StreamKey, _ isMuted: Bool, room: String) -> Structure {
+        Structure(
+            mutedName,
+            [("room", room), ("user", key.user), ("kind", key.kind.stream.rawValue), ("muted", isMuted)])
+    }
+
     static func stalled(_ key: StreamKey, _ isStalled: Bool) -> Structure {
         Structure(stalledName, [("user", key.user), ("kind", key.kind.stream.rawValue), ("stalled", isStalled)])
     }
@@ -45,6 +52,14 @@ package enum SessionMessage {
                 ("room", "string", "the room's name"), ("user", "string", "the user's name"),
                 ("kind", "string", "video, videoaux, audio, share or shareaudio"),
                 ("on", "boolean", "true when the stream has started, false when it has stopped"),
+            ]),
+        MessageDeclaration(
+            mutedName,
+            "A user in the room, including this session's own, has turned a camera or the microphone off or on",
+            fields: [
+                ("room", "string", "the room's name"), ("user", "string", "the user's name"),
+                ("kind", "string", "video, videoaux or audio"),
+                ("muted", "boolean", "true when the stream has been muted, false when it has been unmuted"),
             ]),
         MessageDeclaration(
             stalledName,

@@ -37,6 +37,14 @@ package enum StreamKind: String, Sendable, CaseIterable, Codable {
     }
 }
 
+/// A change of a stream of which a room's users are told.
+package enum StreamChange: Sendable, Equatable {
+    /// The user has started or stopped sending the stream.
+    case sends(Bool)
+    /// The user has turned the camera or the microphone off, or on again.
+    case isMuted(Bool)
+}
+
 /// One stream of a room.
 package struct StreamKey: Sendable, Hashable, Codable {
     package var user: String

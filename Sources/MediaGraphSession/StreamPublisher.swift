@@ -22,6 +22,7 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     /// The `MirrorMode`, which decides whether the frames of the preview and of the room's readers are marked to be
     /// flipped.
     private let mirror = Atomic<Int32>(MirrorMode.none.rawValue)
+    private let muting = Mutex(Muting())
     /// Whether a reader needs a key frame.
     private let isKeyFrameWanted = Atomic<Bool>(false)
     private var announced: Announced?
@@ -31,9 +32,53 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     private var isRefused = false
 
     /// Where the stream is published in the room.
-    private struct Publication: Sendable {
-        var membership: Membership
-        var stream: RoomStream
+    private final class Publication: Sendable {
+        let membership: Membership
+        let stream: RoomStream
+        /// What the room has been told, and whether a thread is telling it.
+        private let told = Mutex((isOn: false, isMuted: false, isBusy: false))
+
+        init(_ membership: Membership, _ stream: RoomStream) { (self.membership, self.stream) = (membership, stream) }
+
+        /// Tells the room how the stream has changed. One thread at a time does this, without holding a lock, and goes
+        /// on with what other threads have changed meanwhile. So the last thing that the room is told is true.
+        func tellRoom() {
+            var isTelling = false
+            while let change = nextChange(isTelling) {
+                isTelling = true
+                membership.room.streamChanged(stream.key, change)
+            }
+        }
+
+        private func nextChange(_ isTelling: Bool) -> StreamChange? {
+            told.withLock { told in
+                guard !told.isBusy || isTelling else { return nil }
+                let (isOn, isMuted) = stream.status
+                defer { (told.isOn, told.isMuted) = (isMuted == told.isMuted ? isOn : told.isOn, isMuted) }
+                let change: StreamChange? =
+                    isMuted != told.isMuted ? .isMuted(isMuted) : isOn != told.isOn ? .sends(isOn) : nil
+                told.isBusy = change != nil
+                return change
+            }
+        }
+    }
+
+    /// Whether the user has turned the camera or the microphone off.
+    private struct Muting: Sendable {
+        var isWanted = false
+        /// What the streams and the sources upstream have been told.
+        var isMuted = false
+        /// Whether there are streams that may not have been told.
+        var hasNewStreams = false
+        var isBusy = false
+
+        /// Returns whether to mute or unmute next, and whether that is a change; `nil` if nothing has to be done.
+        mutating func next() -> (isMuted: Bool, isChange: Bool)? {
+            let isChange = isWanted != isMuted
+            isBusy = isChange || hasNewStreams
+            (isMuted, hasNewStreams) = (isWanted, false)
+            return isBusy ? (isMuted, isChange) : nil
+        }
     }
 
     private struct Target: Sendable {
@@ -76,15 +121,14 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     /// has ended.
     func join(_ membership: Membership?) {
         let new = membership.map { membership in
-            Publication(
-                membership: membership,
-                stream: membership.room.stream(StreamKey(user: membership.user, kind: kind)))
+            Publication(membership, membership.room.stream(StreamKey(user: membership.user, kind: kind)))
         }
         if let new {
             statistics.reset()
             new.stream.remoteStatistics.reset()
             // Before the streaming thread announces the format with the next frame.
             new.stream.begin(self)
+            if muting.withLock({ $0.isMuted }) { new.stream.setMuted(true) }
         }
         let left = target.withLock { target in
             defer { target.publication = new }
@@ -96,6 +140,7 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         }
         beginnings.wrappingAdd(1, ordering: .releasing)
         version.wrappingAdd(1, ordering: .releasing)
+        if new != nil { followMuting { $0.hasNewStreams = true } }
     }
 
     /// Sends the stream to a preview; call this before data flows. With `nil`, stops that; call this after the data has
@@ -109,12 +154,48 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         preview?.begin(self)
         beginnings.wrappingAdd(1, ordering: .releasing)
         version.wrappingAdd(1, ordering: .releasing)
+        if preview != nil { followMuting { $0.hasNewStreams = true } }
     }
 
     /// The number of buffers dropped while another user shared, or because a reader in another process was too slow.
     var losses: UInt64 {
         statistics.dropped.load(ordering: .relaxed)
             + (target.withLock { $0.publication }?.stream.remoteStatistics.dropped.load(ordering: .relaxed) ?? 0)
+    }
+
+    /// Mutes or unmutes the stream, as `isMuted` says. Any thread may call this; one at a time mutes or unmutes, and goes
+    /// on with what others want meanwhile. `isMuted` runs under a lock, so that of two concurrent calls the later one
+    /// counts.
+    ///
+    /// Readers are told at once that the stream is off. Sources upstream that can stop are stopped; what the others send
+    /// is left out and counted.
+    func mute(_ isMuted: () -> Bool) { followMuting { $0.isWanted = isMuted() } }
+
+    private func followMuting(_ body: (inout Muting) -> Void) {
+        let isFirst = muting.withLock { muting in
+            body(&muting)
+            defer { muting.isBusy = true }
+            return !muting.isBusy
+        }
+        guard isFirst else { return }
+        while let (isMuted, isChange) = muting.withLock({ $0.next() }) {
+            let (publication, preview) = target.withLock { ($0.publication, $0.preview) }
+            for stream in [preview, publication?.stream].compactMap({ $0 }) { stream.setMuted(isMuted) }
+            // The next frame turns the streams on again.
+            version.wrappingAdd(1, ordering: .releasing)
+            publication?.tellRoom()
+            if isChange { askSources(toSend: !isMuted) }
+        }
+    }
+
+    /// Keeps the sources upstream from starting if the stream is muted. Called before they go to PLAYING.
+    func willPlay() { if muting.withLock({ $0.isMuted }) { askSources(toSend: false) } }
+
+    /// Asks the sources upstream to stop sending, or to start again. A source that also feeds other elements goes on.
+    private func askSources(toSend isOn: Bool) {
+        let source = owner.element?.staticPad(kind.inputPad)?.peer?.parent
+        guard source?.alsoFeedsOthers == false else { return }
+        appSink.staticPad("sink")?.sendUpstream(SendRequest.event(on: isOn))
     }
 
     /// Sets the mirror mode. Ignored for streams other than the main camera.
@@ -147,15 +228,21 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
 
     private func send(_ buffer: BufferAccess, _ announced: Announced) {
         let mirror = MirrorMode(rawValue: mirror.load(ordering: .relaxed)) ?? MirrorMode.none
-        if let preview = announced.preview { send(buffer, to: preview, isMirrored: mirror.mirrorsPreview) }
-        guard let room = announced.room else { return }
-        statistics.countFrame()
-        send(buffer, to: room, isMirrored: mirror.mirrorsPublished)
+        let isPreviewed = announced.preview.map { send(buffer, to: $0, isMirrored: mirror.mirrorsPreview) }
+        guard let room = announced.room else {
+            if isPreviewed == false { statistics.countMuted() }
+            return
+        }
+        if send(buffer, to: room, isMirrored: mirror.mirrorsPublished) {
+            statistics.countFrame()
+        } else {
+            statistics.countMuted()
+        }
     }
 
     /// Sends a buffer to one stream. If its frames need marks that the buffer lacks, a second buffer that shares the
-    /// memory carries them.
-    private func send(_ buffer: BufferAccess, to stream: RoomStream, isMirrored: Bool) {
+    /// memory carries them. Returns false if the stream is muted.
+    private func send(_ buffer: BufferAccess, to stream: RoomStream, isMirrored: Bool) -> Bool {
         guard isMirrored || tagged != TaggedOrientation(), stream.demand != nil else { return stream.send(buffer) }
         let orientation = tagged.orientation(of: buffer)
         guard isMirrored || orientation != VideoOrientation(of: buffer) ?? .upright else {
@@ -165,7 +252,7 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         orientation.mark(marked.access)
         let mirror = isMirrored ? Flip.mirroring(orientation) : .none
         Flip.meta.set((Flip(of: buffer) ^ mirror).rawValue, on: marked.access)
-        stream.send(marked.access)
+        return stream.send(marked.access)
     }
 
     private func askForKeyFrame(before buffer: BufferAccess) {
@@ -251,7 +338,6 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
 
     /// Sets the status of the published stream, and tells the room if it has changed.
     private func turn(_ publication: Publication, on: Bool) {
-        guard publication.stream.setStatus(on) else { return }
-        publication.membership.room.streamChanged(publication.stream.key, isOn: on)
+        if publication.stream.setStatus(on) { publication.tellRoom() }
     }
 }

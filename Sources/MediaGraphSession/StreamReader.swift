@@ -235,6 +235,9 @@ package final class StreamReader: Sendable {
         statistics.countDrop()
     }
 
+    /// Tells the reader that the stream leaves buffers out from now on, without which later encoded ones can't be decoded.
+    func buffersWillBeMissing() { monitor.withLock { $0.coding.lacksKeyFrame = $0.coding.isEncoded } }
+
     /// Sets whether the user should be sending the stream.
     func setExpected(_ isExpected: Bool) {
         let now = now()

@@ -9,12 +9,17 @@ extension Pad {
         case reconfigure
         /// The latency of the pipeline: how late after their timestamps sinks render buffers.
         case latency(Duration)
+        /// A custom upstream event, such as one from `Pad.sendUpstream`.
+        case upstream(Structure)
 
         fileprivate init?(_ event: UnsafeMutablePointer<GstEvent>) {
             switch event.pointee.type {
             case GST_EVENT_FLUSH_START: self = .flushStart
             case GST_EVENT_FLUSH_STOP: self = .flushStop
             case GST_EVENT_RECONFIGURE: self = .reconfigure
+            case GST_EVENT_CUSTOM_UPSTREAM:
+                guard let structure = gst_event_get_structure(event) else { return nil }
+                self = .upstream(Structure(copying: structure))
             case GST_EVENT_LATENCY:
                 var latency: GstClockTime = 0
                 gst_event_parse_latency(event, &latency)

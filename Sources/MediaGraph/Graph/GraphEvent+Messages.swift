@@ -26,6 +26,9 @@ extension SessionMessage {
         case leftName: return .userLeft(node: node, user: user)
         case streamName:
             return .userStream(node: node, user: user, kind: structure["kind"] ?? "", isOn: structure["on"] ?? false)
+        case mutedName:
+            return .userMuted(
+                node: node, user: user, kind: structure["kind"] ?? "", isMuted: structure["muted"] ?? false)
         case stalledName:
             return .userStalled(
                 node: node, user: user, kind: structure["kind"] ?? "", isStalled: structure["stalled"] ?? false)

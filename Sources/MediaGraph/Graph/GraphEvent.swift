@@ -15,6 +15,10 @@ public enum GraphEvent: Sendable {
     /// A user in a session's room has started or stopped sending a stream. This includes the session's own user. `kind`
     /// is `video`, `videoaux`, `audio`, `share` or `shareaudio`.
     case userStream(node: String, user: String, kind: String, isOn: Bool)
+    /// A user in a session's room has turned a camera off (`kind` is `video` or `videoaux`) or muted the microphone
+    /// (`audio`), or had done so before the session joined. With `isMuted` false, the user has turned it on again. This
+    /// includes the session's own user.
+    case userMuted(node: String, user: String, kind: String, isMuted: Bool)
     /// A user's `video`, `videoaux` or `audio` stream that the graph reads is on but has sent nothing for 2 s, or for
     /// three frame durations if that is longer (at a variable rate, three times the longest interval so far). The
     /// user's program may be hanging. With `isStalled` false, the stream has resumed.

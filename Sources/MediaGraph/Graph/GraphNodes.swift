@@ -56,6 +56,8 @@ public struct NodeCounts: Sendable, Hashable {
     public var silence: Duration = .zero
     /// Audio that a microphone node left out because its source's clock ran ahead (`drift=skew`).
     public var skipped: Duration = .zero
+    /// Frames or blocks that weren't sent because the session's user had turned the camera or the microphone off.
+    public var muted: UInt64 = 0
 
     /// Samples per channel that arrived too late for a speaker's live mix. They are missing from the mix, but are
     /// delivered in the user's one-way stream.
@@ -85,6 +87,7 @@ public struct NodeCounts: Sendable, Hashable {
         lateness = .nanoseconds(stats["lateness"] ?? Int64(0))
         silence = time("silence")
         skipped = time("skipped")
+        muted = stats["muted"] ?? 0
         lateSamples = stats["late-samples"] ?? 0
     }
 }

@@ -21,6 +21,8 @@ public final class Session: Sendable {
         var postponed: [SessionEvent] = []
         /// The users in the room, each with the streams that they are sending.
         var sending: [String: Set<UserStream>] = [:]
+        /// The streams that each user in the room has muted.
+        var muted: [String: Set<UserStream>] = [:]
         var pipes: [PipeIdentity: PipeReader] = [:]
         /// Stops the graph after a run that ended by itself.
         var leaving: Task<Void, Never>?
@@ -225,6 +227,8 @@ public final class Session: Sendable {
         let pipes = state.withLock { Array($0.pipes.values) }
         var context = context
         context.mirrorMode = mirrorMode
+        (context.isVideoOn, context.isAuxVideoOn) = (!mutes(.camera), !mutes(.cameraAux))
+        context.isAudioMuted = mutes(.microphone)
         let links = pipes.compactMap(\.text) + (sessionGraph.observers?.texts ?? []) + sound.texts + share.texts
         return ([context.description(joins: !isPreviewing)] + links.sorted()).joined(separator: "\n")
     }
@@ -255,6 +259,10 @@ public final class Session: Sendable {
 
     func isSending(_ stream: UserStream, _ user: String) -> Bool {
         state.withLock { $0.sending[user]?.contains(stream) ?? false }
+    }
+
+    func isMuted(_ stream: UserStream, _ user: String) -> Bool {
+        state.withLock { $0.muted[user]?.contains(stream) ?? false }
     }
 
     func pipe(_ identity: PipeIdentity) -> PipeReader {
@@ -298,7 +306,7 @@ public final class Session: Sendable {
     /// Handles an event of the graph. Called on the thread that posts the event, so it must not block.
     private func receive(_ event: GraphEvent) {
         switch event {
-        case .userJoined, .userLeft, .userStream, .alphaChannel: if isOutside { return }
+        case .userJoined, .userLeft, .userStream, .userMuted, .alphaChannel: if isOutside { return }
         default: break
         }
         switch event {
@@ -309,7 +317,7 @@ public final class Session: Sendable {
             sound.joined(user)
             tell(.userJoined(SessionUser(name: user, session: self)))
         case .userLeft(sessionGraph.name, let user):
-            state.withLock { $0.sending[user] = nil }
+            state.withLock { state in (state.sending[user], state.muted[user]) = (nil, nil) }
             sessionGraph.enqueue { $0.observers?.left(user, $0) }
             sound.left(user)
             tell(.userLeft(SessionUser(name: user, session: self)))
@@ -320,6 +328,16 @@ public final class Session: Sendable {
             }
             if stream == .shareAudio, user != context.user { sound.shares(user, isOn) }
             tell(.streamChanged(SessionUser(name: user, session: self), stream, isOn: isOn))
+        case .userMuted(sessionGraph.name, let user, let kind, let isMuted):
+            guard let stream = UserStream(rawValue: kind) else { return }
+            state.withLock { state in
+                if isMuted {
+                    state.muted[user, default: []].insert(stream)
+                } else {
+                    state.muted[user]?.remove(stream)
+                }
+            }
+            tell(.muteChanged(SessionUser(name: user, session: self), stream, isMuted: isMuted))
         case .alphaChannel("alpha", let isOn):
             delegate?.session(self, alphaChannelIsOn: isOn)
             readers.yield(.alphaChannel(isOn: isOn))
@@ -331,7 +349,7 @@ public final class Session: Sendable {
             let (wasInRoom, users) = state.withLock { state in
                 defer {
                     state.phase = .outside
-                    (state.sending, state.postponed) = ([:], [])
+                    (state.sending, state.muted, state.postponed) = ([:], [:], [])
                 }
                 // A run that ended by itself must still close its devices. A later `join` waits for this task.
                 if case .stopped = end {} else { state.leaving = Task { [graph] in await graph.stop() } }

@@ -1,8 +1,23 @@
 import MediaGraphCore
 
-/// Controls delivery of a session's audio (Zoom's `ZoomVideoSDKAudioHelper`).
+/// Controls a session's microphone, and delivery of its audio (Zoom's `ZoomVideoSDKAudioHelper`).
 public struct SessionAudioHelper: Sendable {
     let session: Session
+
+    /// Mutes the microphone (muteAudio; Agora's and ZEGO's muteLocalAudioStream and mutePublishStreamAudio). The others
+    /// hear of it by ``SessionEvent/muteChanged(_:_:isMuted:)``, and hear silence.
+    ///
+    /// A virtual microphone gets `micStopSend`; a device continues, and what it sends is left out. May be called at any
+    /// time: before joining, the user joins muted. When this returns, nothing more is sent. Throws `noAudio` if the
+    /// session's context has no microphone.
+    public func muteAudio() async throws(MediaGraphError) { try await session.mute(.microphone, true) }
+
+    /// Unmutes the microphone (unMuteAudio). A virtual microphone gets `micStartSend`. Throws `noAudio` if the session's
+    /// context has no microphone.
+    public func unmuteAudio() async throws(MediaGraphError) { try await session.mute(.microphone, false) }
+
+    /// Whether the microphone is muted, in the room or outside of it.
+    public var isAudioMuted: Bool { session.mutes(.microphone) }
 
     /// Starts delivering the other users' audio to the session's delegate. Throws `notInSession` before joining.
     public func subscribe() throws(MediaGraphError) {
@@ -27,6 +42,6 @@ public struct SessionAudioHelper: Sendable {
 }
 
 extension Session {
-    /// Controls delivery of the session's audio.
+    /// Controls the session's microphone and delivery of its audio.
     public var audioHelper: SessionAudioHelper { SessionAudioHelper(session: self) }
 }

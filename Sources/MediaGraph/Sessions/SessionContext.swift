@@ -39,6 +39,11 @@ public struct SessionContext: Sendable {
     public var auxCamera: String?
     /// Where the main camera appears mirrored. ``Session/mirrorMode`` changes this later.
     public var mirrorMode = MirrorMode.previewOnly
+    /// Whether the main camera is on from the beginning (videoOption.localVideoOn). ``SessionVideoHelper/startVideo(_:)``
+    /// and ``SessionVideoHelper/stopVideo(_:)`` change that later.
+    public var isVideoOn = true
+    /// Whether the second camera is on from the beginning.
+    public var isAuxVideoOn = true
     /// The elements that make the alpha channel of sent video, as the mask of an `alphachannel`, such as `alpha
     /// method=green`. An empty string uses the alpha of the camera's frames. With `nil` the session has no alpha
     /// channel. ``SessionVideoHelper`` turns the alpha channel on and off.
@@ -56,6 +61,10 @@ public struct SessionContext: Sendable {
     public var virtualAudioMic: (any VirtualMic)?
     /// The microphone, as a description of elements that ends with audio, such as `alsasrc`.
     public var microphone: String?
+
+    /// Whether the microphone is muted from the beginning (audioOption.mute). ``SessionAudioHelper/unmuteAudio()`` changes
+    /// that later.
+    public var isAudioMuted = false
 
     /// Receives all audio of the room (virtualAudioSpeakerDelegate) while the user is in it.
     public var virtualAudioSpeaker: (any VirtualSpeaker & Sendable)?
@@ -116,9 +125,12 @@ extension SessionContext {
         let transportSetting =
             transport == Self.defaultTransport ? "" : " transport=\(DescriptionText.inQuotes(transport))"
         let rights = (role == .host ? " role=host" : "") + (allowsRawStreaming ? " raw-streaming=true" : "")
+        let muting =
+            (isVideoOn ? "" : " camera-off=true") + (isAuxVideoOn ? "" : " camera-aux-off=true")
+            + (isAudioMuted ? " mic-muted=true" : "")
         var lines = [
             "mediasession name=session room=\(DescriptionText.inQuotes(room)) user=\(DescriptionText.inQuotes(user))"
-                + transportSetting + rights + mirror
+                + transportSetting + rights + mirror + muting
                 + (joins ? "" : " join=false")
         ]
         if let video { lines.append(video) }

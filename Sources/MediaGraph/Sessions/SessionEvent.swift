@@ -11,6 +11,11 @@ public enum SessionEvent: Sendable {
     /// A user has started or stopped sending a stream (onUserVideoStatusChanged, onUserAudioStatusChanged,
     /// onUserShareStatusChanged). This includes the local user.
     case streamChanged(SessionUser, UserStream, isOn: Bool)
+    /// A user has turned a camera off or muted the microphone, or had done so before the local user joined; with
+    /// `isMuted` false, the user has turned it on again (onUserVideoStatusChanged, onUserAudioStatusChanged; Agora's
+    /// onUserMuteVideo, onUserMuteAudio). This includes the local user. ``streamChanged(_:_:isOn:)`` follows if the stream
+    /// was on.
+    case muteChanged(SessionUser, UserStream, isMuted: Bool)
     /// The local user's video has an alpha channel from now on, or no longer. A delegate doesn't get this event; it
     /// gets ``SessionDelegate/session(_:alphaChannelIsOn:)`` instead, in order with the frames.
     case alphaChannel(isOn: Bool)

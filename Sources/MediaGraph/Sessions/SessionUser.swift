@@ -26,6 +26,12 @@ public struct SessionUser: Sendable, Hashable {
     /// Whether the user is sending the stream now.
     public func isSending(_ stream: UserStream) -> Bool { session.isSending(stream, name) }
 
+    /// Whether the user has turned the camera off (`video`, `videoAux`) or muted the microphone (`audio`), as far as the
+    /// room has said (getVideoStatus, getAudioStatus). Always false for a share, and for a user who isn't in the room.
+    ///
+    /// A user who isn't sending a stream and hasn't muted it has no camera or microphone, or one that hasn't sent yet.
+    public func isMuted(_ stream: UserStream) -> Bool { session.isMuted(stream, name) }
+
     /// The pipe of the user's camera (getVideoPipe). It exists whether or not the camera is sending.
     public var videoPipe: SessionPipe { SessionPipe(user: self, stream: .camera) }
 

@@ -1,7 +1,9 @@
 import MediaGraphCore
 
-/// Controls a session's alpha channel (Zoom's `ZoomVideoSDKVideoHelper`). First check ``canEnableAlphaChannel`` and
-/// ``isAlphaChannelSupported``, then call ``enableAlphaChannel(_:)``; ``isAlphaChannelEnabled`` is the result.
+/// Controls a session's cameras and its alpha channel (Zoom's `ZoomVideoSDKVideoHelper`).
+///
+/// For the alpha channel, first check ``canEnableAlphaChannel`` and ``isAlphaChannelSupported``, then call
+/// ``enableAlphaChannel(_:)``; ``isAlphaChannelEnabled`` is the result.
 ///
 /// ```swift
 /// let helper = session.videoHelper
@@ -11,6 +13,25 @@ import MediaGraphCore
 /// `allowsRawStreaming` true.
 public struct SessionVideoHelper: Sendable {
     let session: Session
+
+    /// Turns the camera off (stopVideo; ZEGO's enableCamera). The others hear of it by
+    /// ``SessionEvent/muteChanged(_:_:isMuted:)``, and their pipes are told that the stream is off.
+    ///
+    /// An external video source gets `stopSend`; a device continues, and its frames are left out. The preview is off too.
+    /// May be called at any time: before joining, the user joins with the camera off. When this returns, nothing more is
+    /// sent. Throws `noVideo` if the session's context has no such camera.
+    public func stopVideo(_ channel: PublishChannel = .main) async throws(MediaGraphError) {
+        try await session.mute(channel.camera, true)
+    }
+
+    /// Turns the camera on again (startVideo). An external video source gets `startSend`. Throws `noVideo` if the session's
+    /// context has no such camera.
+    public func startVideo(_ channel: PublishChannel = .main) async throws(MediaGraphError) {
+        try await session.mute(channel.camera, false)
+    }
+
+    /// Whether the camera is on, in the room or outside of it: true until ``stopVideo(_:)`` is called.
+    public func isVideoOn(_ channel: PublishChannel = .main) -> Bool { !session.mutes(channel.camera) }
 
     /// Whether the user is permitted to enable the alpha channel (canEnableAlphaChannelMode): a host who may stream raw
     /// data.
@@ -42,6 +63,6 @@ public struct SessionVideoHelper: Sendable {
 }
 
 extension Session {
-    /// Controls the session's alpha channel.
+    /// Controls the session's cameras and its alpha channel.
     public var videoHelper: SessionVideoHelper { SessionVideoHelper(session: self) }
 }

@@ -48,6 +48,7 @@ struct JSONReporter: RunReporter {
         var user: String
         var kind: String?
         var on: Bool?
+        var muted: Bool?
         var stalled: Bool?
         var reason: String?
     }
@@ -116,6 +117,8 @@ struct JSONReporter: RunReporter {
         case .userLeft(let node, let user): print(User(event: .left, node: node, user: user))
         case .userStream(let node, let user, let kind, let isOn):
             print(User(event: .stream, node: node, user: user, kind: kind, on: isOn))
+        case .userMuted(let node, let user, let kind, let isMuted):
+            print(User(event: .muted, node: node, user: user, kind: kind, muted: isMuted))
         case .userStalled(let node, let user, let kind, let isStalled):
             print(User(event: .stalled, node: node, user: user, kind: kind, stalled: isStalled))
         case .shareRefused(let node, let user, let kind, let reason):

@@ -2,8 +2,21 @@ import MediaGraph
 
 /// The users in the sessions of a graph and the streams that they send, with one line per session.
 struct SessionRoster {
-    /// The streams that are on: for each user, by kind, whether the stream is stalled.
-    private typealias Users = [String: [String: Bool]]
+    /// The streams of a user that a line shows.
+    private struct Streams {
+        /// The streams that are on, by kind, and whether each is stalled.
+        var isStalled: [String: Bool] = [:]
+        var muted: Set<String> = []
+
+        /// Such as `audio (muted), video (stalled)`.
+        var text: String {
+            let shown = isStalled.mapValues { $0 ? " (stalled)" : "" }
+                .merging(muted.map { ($0, " (muted)") }) { _, muted in muted }
+            return shown.sorted { $0.key < $1.key }.map { $0.key + $0.value }.joined(separator: ", ")
+        }
+    }
+
+    private typealias Users = [String: Streams]
 
     /// The sessions, sorted by the names of their nodes.
     private var sessions: [(node: String, users: Users)] = []
@@ -25,12 +38,16 @@ struct SessionRoster {
     /// Processes an event about a user of a session. Returns `false` for other events.
     mutating func add(_ event: GraphEvent) -> Bool {
         switch event {
-        case .userJoined(let node, let user): change(node) { $0[user] = $0[user] ?? [:] }
+        case .userJoined(let node, let user): change(node) { $0[user] = $0[user] ?? Streams() }
         case .userLeft(let node, let user): change(node) { $0[user] = nil }
-        case .userStream(let node, let user, let kind, true): change(node) { $0[user, default: [:]][kind] = false }
-        case .userStream(let node, let user, let kind, false): change(node) { $0[user]?[kind] = nil }
+        case .userStream(let node, let user, let kind, true):
+            change(node) { $0[user, default: Streams()].isStalled[kind] = false }
+        case .userStream(let node, let user, let kind, false): change(node) { $0[user]?.isStalled[kind] = nil }
+        case .userMuted(let node, let user, let kind, true):
+            change(node) { $0[user, default: Streams()].muted.insert(kind) }
+        case .userMuted(let node, let user, let kind, false): change(node) { $0[user]?.muted.remove(kind) }
         case .userStalled(let node, let user, let kind, let isStalled):
-            change(node) { if $0[user]?[kind] != nil { $0[user]?[kind] = isStalled } }
+            change(node) { if $0[user]?.isStalled[kind] != nil { $0[user]?.isStalled[kind] = isStalled } }
         default: return false
         }
         return true
@@ -53,11 +70,10 @@ struct SessionRoster {
         }
     }
 
-    /// Returns `alice: audio, video (stalled) · bob: share · carol · waiting for dave (not in the room)`.
+    /// Returns `alice: audio (muted), video (stalled) · bob: share · carol · waiting for dave (not in the room)`.
     private func text(_ node: String, _ users: Users) -> String {
-        let here = users.sorted { $0.key < $1.key }.map { user, kinds in
-            let streams = kinds.sorted { $0.key < $1.key }.map { $0.value ? "\($0.key) (stalled)" : $0.key }
-            return streams.isEmpty ? user : "\(user): \(streams.joined(separator: ", "))"
+        let here = users.sorted { $0.key < $1.key }.map { user, streams in
+            streams.text.isEmpty ? user : "\(user): \(streams.text)"
         }
         let missing = (subscribed[node] ?? []).filter { users[$0] == nil }
         return (here + Self.waiting(for: missing)).joined(separator: " · ")
@@ -83,6 +99,8 @@ struct SessionRoster {
         case .userLeft(let node, let user): TextWidth.printable("\(node): \(user) has left")
         case .userStream(let node, let user, let kind, let isOn):
             TextWidth.printable("\(node): \(user)'s \(kind) is \(isOn ? "on" : "off")")
+        case .userMuted(let node, let user, let kind, let isMuted):
+            TextWidth.printable("\(node): \(user) has \(isMuted ? "muted" : "unmuted") \(kind)")
         case .userStalled(let node, let user, let kind, true):
             TextWidth.printable("\(node): \(user)'s \(kind) is on but sends nothing; \(user)'s program may be hanging")
         case .userStalled(let node, let user, let kind, false):

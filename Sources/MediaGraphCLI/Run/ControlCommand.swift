@@ -12,7 +12,8 @@ enum ControlCommand: Equatable {
     static let quitWord = "quit"
 
     static let usage = """
-        set NODE.PROPERTY=VALUE   sets a property, with a value as in a description
+        set NODE.PROPERTY=VALUE   sets a property, with a value as in a description:
+                                  set call.mic-muted=true mutes a session's microphone
         get NODE.PROPERTY         shows the value of a property
         help                      shows this list
         quit                      ends the streams, then the run, like Ctrl-C

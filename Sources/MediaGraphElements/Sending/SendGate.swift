@@ -40,6 +40,8 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
     }
 
     let monitor = BlockingMonitor(State())
+    /// Whether downstream has asked the source to stop sending until further notice.
+    let isMuted = Atomic<Bool>(false)
     /// The source pad: its EOS flag shows that the stream has ended. `nil` if the element has none.
     private let pad: Pad?
     /// Counts how often the streaming thread leaves the node and returns; odd while the thread is downstream. The queue
@@ -83,9 +85,13 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
 
     func uninitialize() { discard(monitor.withLock { $0.queue.uninitialize() }) }
 
-    /// Starts accepting payloads. Call it before `startSend`, so that the source can send from inside that call.
+    /// Starts accepting payloads. Call it before `startSend`, so that the source can send from inside that call. What
+    /// hasn't left since `close` goes out as part of the new cycle, after status off.
     func open() {
-        monitor.withLock { $0.queue.open() }
+        monitor.withLock { state in
+            if !state.queue.isDrained { state.queue.abandonDrain() }
+            state.queue.open()
+        }
     }
 
     /// Lets senders block. Call it after `startSend` has returned.
@@ -115,7 +121,13 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
     }
 
     /// Blocks until what `close` lets go out has left the node, or can't leave. What is left in the queue stays there.
-    func drain() -> Drainage {
+    /// `keepsQueue` has the same meaning as for `close`, which may have been called without it before the sinks stopped.
+    func drain(keepsQueue: Bool = false) -> Drainage {
+        if keepsQueue {
+            monitor.withLock { state in
+                if !state.queue.isDrained { state.queue.close(keepsFrames: true) }
+            }
+        }
         let interval = monitor.withLock { $0.queue.keepsFrames } ? 1 : 100
         var last: (delivered: UInt64, crossings: UInt64)?
         for milliseconds in stride(from: 0, to: 2000, by: interval) {

@@ -176,8 +176,8 @@ struct SendQueue<Frame: Queueable> {
         }
     }
 
-    /// Whether nothing more has to go out after `close`.
-    var isDrained: Bool { drain == .done || drain == .abandoned }
+    /// Whether nothing more has to go out because of `close`.
+    var isDrained: Bool { drain != .wanted && drain != .offWanted }
 
     /// Whether frames stay in the queue after `close`.
     var keepsFrames: Bool { drain == .offWanted || drain == .abandoned }

@@ -28,10 +28,31 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
         /// The source that `handler=` names. Made for each run.
         var named: Handle?
         var current: Handle? { attached ?? named }
+
+        /// Whether the element is in PLAYING.
+        var isPlaying = false
+        /// Whether downstream has asked the source to stop sending until further notice.
+        var isMuted = false
+        /// Whether the source sends: between `startSend` and `stopSend`.
+        var isSending = false
+        /// The thread that is calling `startSend` or `stopSend`.
+        var caller: UInt?
+
+        /// Returns whether to call `startSend` (true) or `stopSend` (false) next; `nil` if neither is due, and then no
+        /// thread is the caller any more.
+        mutating func nextCall() -> Bool? {
+            let sends = isPlaying && !isMuted
+            guard sends != isSending else {
+                caller = nil
+                return nil
+            }
+            isSending = sends
+            return sends
+        }
     }
 
     private let gate: SendGate<Handle.Payload>
-    private let state = Mutex(State())
+    private let state = BlockingMonitor(State())
 
     init(_ gate: SendGate<Handle.Payload>) { self.gate = gate }
 
@@ -91,13 +112,14 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
         do throws(MediaGraphError) {
             switch change {
             case .nullToReady: try initialize()
-            case .playingToPaused: stopSend()
+            case .playingToPaused: try stopSend()
             default: break
             }
             let result = parent()
             switch change {
             case .nullToReady where result == .failure: uninitialize()
             case .pausedToPlaying where result != .failure: try startSend()
+            case .pausedToReady: try update { $0.isMuted = false }
             case .readyToNull: uninitialize()
             default: break
             }
@@ -139,30 +161,67 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
     /// anything.
     func downstreamChanged(_ downstream: Caps?) { current?.downstreamChanged(downstream) }
 
-    /// Starts the source, after PAUSED→PLAYING.
-    func startSend() throws(MediaGraphError) {
-        guard let handle = current else { return }
-        gate.open()
-        do throws(MediaGraphError) { try handle.startSend() } catch {
-            gate.close()
-            _ = gate.drain()
-            throw error
-        }
-        gate.startSendReturned()
-        log("sending")
-    }
+    /// Starts the source, after PAUSED→PLAYING, unless downstream has asked it not to send.
+    func startSend() throws(MediaGraphError) { try update { $0.isPlaying = true } }
 
-    /// Stops the source, before PLAYING→PAUSED. The source is told at the moment when the gate closes. Then waits for
-    /// what was sent before, unless the sinks have stopped: the pipeline changes their states first, and from then on a
-    /// sink holds the first frame that reaches it.
-    func stopSend() {
-        guard let handle = current else { return }
-        gate.close(keepsQueue: gate.owner.element?.isInStoppingPipeline ?? false)
-        handle.stopSend()
-        switch gate.drain() {
+    /// Stops the source, before PLAYING→PAUSED. Then waits for what was sent before, unless the sinks have stopped: the
+    /// pipeline changes their states first, and from then on a sink holds the first frame that reaches it.
+    func stopSend() throws(MediaGraphError) {
+        try update { $0.isPlaying = false }
+        guard hasSource else { return }
+        switch gate.drain(keepsQueue: isBehindStoppedSinks) {
         case .complete: log("stopped")
         case .held: log("stopped; downstream holds a buffer, so nothing follows it")
         case .stalled: log("stopped; downstream has stalled, so nothing follows")
+        }
+    }
+
+    private var isBehindStoppedSinks: Bool { gate.owner.element?.isInStoppingPipeline ?? false }
+
+    /// Stops the source until further notice, or starts it again, if `structure` asks for that. Called at any time, on
+    /// any thread, even the streaming thread, so nothing waits for what was sent before. If the source can't start
+    /// again, posts its error.
+    func received(_ structure: Structure) {
+        guard let isOn = SendRequest.isOn(structure) else { return }
+        do throws(MediaGraphError) { try update { $0.isMuted = !isOn } } catch {
+            gate.owner.postError(.settings, "\(gate.owner.name): \(error)")
+        }
+    }
+
+    /// Changes what decides whether the source sends, and calls `startSend` or `stopSend` accordingly.
+    ///
+    /// One thread at a time calls the source; others wait. A change from inside such a call is made at once, and the
+    /// outer call then follows it. No lock is held while the source is called.
+    private func update(_ body: (inout State) -> Void) throws(MediaGraphError) {
+        let thread = currentThreadID()
+        let isCaller = state.wait { state -> Bool? in
+            guard state.caller == nil || state.caller == thread else { return nil }
+            body(&state)
+            gate.isMuted.store(state.isMuted, ordering: .releasing)
+            defer { state.caller = thread }
+            return state.caller == nil
+        }
+        guard isCaller == true else { return }
+        // A device that waits for the gate to open drops its sound while muted.
+        gate.wake()
+        while let starts = state.withLock({ $0.nextCall() }) {
+            guard let handle = current else { continue }
+            guard starts else {
+                // The source is told at the moment when the gate closes.
+                gate.close(keepsQueue: isBehindStoppedSinks)
+                handle.stopSend()
+                continue
+            }
+            gate.open()
+            do throws(MediaGraphError) { try handle.startSend() } catch {
+                gate.close()
+                _ = gate.drain()
+                // Until the element goes to PLAYING again.
+                state.withLock { ($0.isPlaying, $0.isSending, $0.caller) = (false, false, nil) }
+                throw error
+            }
+            gate.startSendReturned()
+            log("sending")
         }
     }
 

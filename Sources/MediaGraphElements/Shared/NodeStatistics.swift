@@ -10,6 +10,8 @@ package final class NodeStatistics: Sendable {
     package let dropped = Atomic<UInt64>(0)
     /// Frames or blocks that a sender offered and the node didn't accept.
     let refused = Atomic<UInt64>(0)
+    /// Frames or blocks that weren't sent because the user had turned the camera or the microphone off.
+    package let muted = Atomic<UInt64>(0)
     /// Frames for which the handler failed and the graph went on.
     let failed = Atomic<UInt64>(0)
     /// Frames for which the handler took longer than `max-time`.
@@ -29,6 +31,7 @@ package final class NodeStatistics: Sendable {
         frames.store(0, ordering: .relaxed)
         dropped.store(0, ordering: .relaxed)
         refused.store(0, ordering: .relaxed)
+        muted.store(0, ordering: .relaxed)
         failed.store(0, ordering: .relaxed)
         late.store(0, ordering: .relaxed)
         handlerNanoseconds.store(0, ordering: .relaxed)
@@ -47,6 +50,8 @@ package final class NodeStatistics: Sendable {
 
     func countSkipped(nanoseconds: UInt64) { skippedNanoseconds.wrappingAdd(nanoseconds, ordering: .relaxed) }
 
+    package func countMuted() { muted.wrappingAdd(1, ordering: .relaxed) }
+
     func countRefusal() { refused.wrappingAdd(1, ordering: .relaxed) }
 
     /// The value of the `stats` property.
@@ -60,6 +65,7 @@ package final class NodeStatistics: Sendable {
             ("lateness", latenessNanoseconds.load(ordering: .relaxed)),
             ("silence", silenceNanoseconds.load(ordering: .relaxed)),
             ("skipped", skippedNanoseconds.load(ordering: .relaxed)),
+            ("muted", muted.load(ordering: .relaxed)),
         ]
     }
 
@@ -86,7 +92,8 @@ package final class NodeStatistics: Sendable {
             failed (uint64, frames that were passed on or dropped after their handler failed), \
             late (uint64, frames whose handler took longer than max-time), handler-time (uint64, total nanoseconds), lateness (int64, nanoseconds, of the last frame), \
             silence (uint64, nanoseconds of silence inserted where a microphone's sound was missing or its clock lagged), \
-            skipped (uint64, nanoseconds of a microphone's sound dropped because its clock was ahead)
+            skipped (uint64, nanoseconds of a microphone's sound dropped because its clock was ahead), \
+            muted (uint64, blocks of a device's sound not sent because the session had muted the microphone)
             """, get)
     }
 }

@@ -47,7 +47,7 @@ package final class StockPipe: Sendable {
             switch event {
             case .flushStart: delivery?.hold(.flushing)
             case .flushStop: delivery?.flushStopped()
-            case .reconfigure, .latency: break
+            case .reconfigure, .latency, .upstream: break
             }
         }
         StockVTable.install(Self.vtable, for: self, on: sink)

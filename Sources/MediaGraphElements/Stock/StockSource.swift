@@ -38,12 +38,13 @@ package final class StockSource: Sendable {
         gate = VideoGate(
             owner: WeakElement(ElementInstance(source.raw)), marks: FrameMarks(), startsEarly: true)
         lifecycle = SourceLifecycle(gate)
-        source.staticPad("src")?.watchEvents { [weak gate] event in
+        source.staticPad("src")?.watchEvents { [weak gate, weak lifecycle] event in
             switch event {
             case .reconfigure: gate?.downstreamReconfigured()
             case .flushStart: gate?.flush()
             case .flushStop: gate?.resume()
             case .latency(let latency): gate?.latencyDecided(latency)
+            case .upstream(let structure): lifecycle?.received(structure)
             }
         }
         source.onNeedData { self.feed() }
@@ -131,7 +132,9 @@ package final class StockSource: Sendable {
             phase = .initialized
             return true
         }
-        if wasSending { lifecycle.stopSend() }
+        if wasSending {
+            do throws(MediaGraphError) { try lifecycle.stopSend() } catch { gate.warn("\(error)") }
+        }
         // Makes the streaming thread return: it waits for frames while it holds the element's lock.
         gate.flush()
     }

@@ -149,6 +149,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, SourceElement, 
     override func unlockStop() { gate.resume() }
     override func latencyDecided(_ latency: Duration) { gate.latencyDecided(latency) }
     override func downstreamReconfigured() { gate.downstreamReconfigured() }
+    override func received(_ structure: Structure) { lifecycle.received(structure) }
 
     override func endOfStreamRequested() -> Bool {
         gate.endOfStreamRequested()

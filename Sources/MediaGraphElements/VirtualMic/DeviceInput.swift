@@ -49,6 +49,10 @@ final class DeviceInput: InputPadDelegate, @unchecked Sendable {
             gate.statistics.countDrop()
             return .ok
         }
+        guard !gate.isMuted.load(ordering: .acquiring) else {
+            gate.statistics.countMuted()
+            return .ok
+        }
         let block = buffer.writable()
         if let processor = role.processor {
             let flow = edit(block.access, processor, info, format, runningTime)
@@ -100,11 +104,18 @@ final class DeviceInput: InputPadDelegate, @unchecked Sendable {
         return try result.get()
     }
 
-    /// Sends a block through the gate. Waits for PLAYING and for room in the queue.
+    /// Sends a block through the gate. Waits for PLAYING and for room in the queue. Drops the block if the microphone is
+    /// muted meanwhile.
     private func send(_ block: borrowing Buffer, _ info: AudioInfo, _ runningTime: ClockTime?) -> FlowReturn {
         while true {
-            let isOpen = gate.waitUntilOpen { isInterrupted.load(ordering: .acquiring) }
+            let isOpen = gate.waitUntilOpen {
+                isInterrupted.load(ordering: .acquiring) || gate.isMuted.load(ordering: .acquiring)
+            }
             guard !isInterrupted.load(ordering: .acquiring) else { return .flushing }
+            guard !gate.isMuted.load(ordering: .acquiring) else {
+                gate.statistics.countMuted()
+                return .ok
+            }
             guard isOpen else { return gate.hasEnded ? .endOfStream : .flushing }
             var outgoing = MGOutgoingAudio(nil, 0, info.rate, info.channels, runningTime)
             outgoing.buffer = block.retained.take()

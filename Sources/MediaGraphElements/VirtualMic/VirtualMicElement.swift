@@ -196,6 +196,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, SourceElement, N
     override func unlockStop() { gate.resume() }
     override func latencyDecided(_ latency: Duration) { gate.latencyDecided(latency) }
     override func downstreamReconfigured() { gate.downstreamReconfigured() }
+    override func received(_ structure: Structure) { lifecycle.received(structure) }
 
     override func endOfStreamRequested() -> Bool {
         gate.endOfStreamRequested()

@@ -40,6 +40,24 @@ import Testing
         #expect(Self.lines(call, width: 20) == ["  call  alice: audi…"])
     }
 
+    @Test("SE-8 a session's line shows who is muted, and a log has a line for each change")
+    func muted() {
+        let call: [GraphEvent] = [
+            .userJoined(node: "call", user: "bob"),
+            .userStream(node: "call", user: "bob", kind: "audio", isOn: true),
+            .userStream(node: "call", user: "bob", kind: "video", isOn: true),
+            .userMuted(node: "call", user: "bob", kind: "audio", isMuted: true),
+            .userStream(node: "call", user: "bob", kind: "audio", isOn: false),
+        ]
+        #expect(Self.lines(call) == ["  call  bob: audio (muted), video"])
+        let unmuted = call + [.userMuted(node: "call", user: "bob", kind: "audio", isMuted: false)]
+        #expect(Self.lines(unmuted) == ["  call  bob: video"])
+        let back: [GraphEvent] = [.userLeft(node: "call", user: "bob"), .userJoined(node: "call", user: "bob")]
+        #expect(Self.lines(call + back) == ["  call  bob"])
+        #expect(SessionRoster.logLine(call[3]) == "call: bob has muted audio")
+        #expect(SessionRoster.logLine(unmuted[5]) == "call: bob has unmuted audio")
+    }
+
     @Test("SE-1 a session's line lists the users it waits for until they join")
     func waiting() {
         var roster = SessionRoster([

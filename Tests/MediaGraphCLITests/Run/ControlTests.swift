@@ -162,6 +162,45 @@ import Testing
         #expect(try Program.run("check", raw).status == 0)
     }
 
+    @Test("SE-8 --control turns a session's camera off and on, and the JSON lines say who is muted")
+    func mute() throws {
+        struct Line: Decodable, Equatable {
+            var event: String
+            var user: String?
+            var kind: String?
+            var muted: Bool?
+        }
+        let folder = TemporaryFolder()
+        let fifo = folder.path("control")
+        #expect(mkfifo(fifo, 0o600) == 0)
+        let program = try LiveProgram(
+            "run", "--json", "--control", fifo,
+            """
+            videotestsrc is-live=true ! video/x-raw,width=16,height=16,framerate=30/1 ! call.camera
+            mediasession name=call room=\(folder.url.lastPathComponent) user=alice
+            """)
+        #expect(program.waits { $0.output.contains("\"event\":\"stream\"") })
+        let control = try #require(FileHandle(forWritingAtPath: fifo))
+        try control.write(contentsOf: Data("set call.camera-off=true\n".utf8))
+        #expect(program.waits { $0.output.contains("\"muted\":true") })
+        try control.write(contentsOf: Data("set call.camera-off=false\nget call.camera-off\n".utf8))
+        #expect(program.waits { $0.output.contains("\"muted\":false") })
+        #expect(program.waits { $0.output.components(separatedBy: "\"event\":\"control\"").count == 4 })
+        try control.close()
+        program.send(SIGINT)
+        #expect(program.end() == 0)
+        let lines = try program.output.split(separator: "\n").map {
+            try JSONDecoder().decode(Line.self, from: Data($0.utf8))
+        }
+        #expect(
+            lines.filter { $0.event == "muted" }
+                == [true, false].map {
+                    Line(event: "muted", user: "alice", kind: "video", muted: $0)
+                })
+        let replies = try Self.events(program.output).filter { $0.event == "control" }
+        #expect(replies.map(\.value) == ["true", "false", "false"])
+    }
+
     @Test("GR-10 a read error of the control during a run is reported, and the run continues")
     func unreadableMidway() throws {
         let run = try Program.shell(

@@ -16,7 +16,7 @@ import Testing
         return [
             .hello(version: PeerMessage.version, users: ["alice", "bob"]),
             .hello(version: PeerMessage.version, users: []), .joined("alice"),
-            .left("alice"), .stream(key, true), .read(key, .p180),
+            .left("alice"), .stream(key, true), .muted(key, true), .read(key, .p180),
             .unread(key),
             .begin(key), .keyFrame(key),
             .caps(key, SharedCaps(Caps("video/x-raw, format=I420, width=16, height=16, framerate=30/1")!)!),

@@ -46,8 +46,8 @@ import Testing
         scene.join(scene.alice)
         #expect(scene.calls == ["start", "join alice"])
         try scene.room.join(scene.bob)
-        scene.room.streamChanged(Self.bobs, isOn: true)
-        scene.room.streamChanged(Self.bobs, isOn: false)
+        scene.room.streamChanged(Self.bobs, .sends(true))
+        scene.room.streamChanged(Self.bobs, .sends(false))
         #expect(scene.room.users == ["bob", "echo"])
         scene.room.leave(scene.bob)
         #expect(
@@ -68,7 +68,7 @@ import Testing
         scene.join(scene.alice)
         scene.join(LoggingMember("alice"))
         #expect(scene.outcomes.all == ["alreadyInUse"])
-        for isOn in [true, false, true] { scene.room.streamChanged(Self.alices, isOn: isOn) }
+        for isOn in [true, false, true] { scene.room.streamChanged(Self.alices, .sends(isOn)) }
         #expect(throws: MediaGraphError.self) { try scene.room.begin(StreamKey(user: "alice", kind: .share)) }
         #expect(scene.calls.last == "join alice" && scene.bob.events.all == ["+echo"])
         scene.transport.answer("alice")
@@ -141,6 +141,7 @@ import Testing
         }
         func left(_ user: String) { events.add("-\(user)") }
         func streamChanged(_ key: StreamKey, isOn: Bool) { events.add(isOn ? "on" : "off") }
+        func muteChanged(_ key: StreamKey, isMuted: Bool) { events.add(isMuted ? "muted" : "unmuted") }
         func roomIsLimitedToProcess(because error: MediaGraphError, remedy: String) {}
         func warn(_ text: String) {}
     }

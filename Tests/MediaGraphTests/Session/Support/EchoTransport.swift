@@ -91,6 +91,10 @@ final class EchoTransport: RoomTransport {
     func changeAfterListing(_ changes: (@Sendable () -> Void)...) { self.changes.withLock { $0 = changes } }
 
     func streamChanged(_ key: StreamKey, isOn: Bool) { calls.add("\(key.user) \(key.kind) \(isOn ? "on" : "off")") }
+    func muteChanged(_ key: StreamKey, isMuted: Bool) {
+        calls.add("\(key.user) \(key.kind) \(isMuted ? "muted" : "unmuted")")
+    }
+
     func requestKeyFrame(_ key: StreamKey) { calls.add("key frame of \(key.user)") }
 
     func requestShare(_ user: String) -> ShareDecision {

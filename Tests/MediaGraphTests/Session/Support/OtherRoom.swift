@@ -20,6 +20,10 @@ final class OtherRoom: RoomTransportDelegate {
         changes.add(key)
         _ = waitUntil { !isStuck.load(ordering: .acquiring) }
     }
+    let mutes = Log<String>()
+    func remoteMuteChanged(_ key: StreamKey, isMuted: Bool) {
+        mutes.add("\(key.user) \(key.kind.rawValue) \(isMuted)")
+    }
     let warnings = Log<String>()
     func warn(_ text: String) { warnings.add(text) }
     let shareLosses = Log<Bool>()

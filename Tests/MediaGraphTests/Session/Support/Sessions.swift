@@ -23,6 +23,8 @@ final class SessionLog: SessionDelegate {
         case .userJoined(let user): log.add("+\(user.name)")
         case .userLeft(let user): log.add("-\(user.name)")
         case .streamChanged(let user, let stream, let isOn): log.add("\(user.name) \(stream) \(isOn ? "on" : "off")")
+        case .muteChanged(let user, let stream, let isMuted):
+            log.add("\(user.name) \(isMuted ? "mutes" : "unmutes") \(stream)")
         case .warning(let warning): log.add("\(warning)")
         case .left: log.add("left")
         case .alphaChannel: log.add("alpha channel as a generic event")
