@@ -52,6 +52,8 @@ public struct GhostPad: Sendable, Equatable {
         case flushStart
         /// A flush ends.
         case flushStop
+        /// A custom event's structure.
+        case custom(Structure)
     }
 
     /// Calls `accepts` with each event before the child receives it. If `accepts` returns false, the event is refused;
@@ -251,6 +253,9 @@ extension GhostPad.Event {
         case GST_EVENT_EOS: self = .endOfStream
         case GST_EVENT_FLUSH_START: self = .flushStart
         case GST_EVENT_FLUSH_STOP: self = .flushStop
+        case GST_EVENT_CUSTOM_DOWNSTREAM, GST_EVENT_CUSTOM_DOWNSTREAM_STICKY:
+            guard let structure = gst_event_get_structure(event) else { return nil }
+            self = .custom(Structure(copying: structure))
         default: return nil
         }
     }

@@ -137,6 +137,13 @@ extension Pad {
     @discardableResult
     public func sendEndOfStream() -> Bool { gst_pad_send_event(pad, gst_event_new_eos()) != 0 }
 
+    /// Sends the pad's current segment into this sink pad again. A stock resampler then sends what it holds. Does nothing
+    /// before the first segment. Call it on the thread that feeds the pad.
+    public func repeatSegment() {
+        // A new event: GStreamer wouldn't send the old one any further, since the pads downstream have it already.
+        if let segment = Segment(passing: pad) { gst_pad_send_event(pad, segment.newEvent()) }
+    }
+
     /// Sends STREAM_START, SEGMENT and EOS into this sink pad, which no other thread feeds. May block, because a sink
     /// holds EOS until the graph plays.
     public func sendEmptyStream() {

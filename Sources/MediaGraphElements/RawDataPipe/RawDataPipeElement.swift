@@ -124,7 +124,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
             case .caps(let caps): return ElementClass.implementation(of: instance.element, as: Self.self).accepts(caps)
             case .flushStart: delivery.hold(.flushing)
             case .flushStop: delivery.flushStopped()
-            case .streamStart, .endOfStream: break
+            case .streamStart, .endOfStream, .custom: break
             }
             return true
         }

@@ -159,6 +159,13 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
         }
     }
 
+    /// Sends what the resampler holds to the outlet. Call it on the streaming thread before the stream's status becomes
+    /// off: the resampler's last samples would otherwise follow when the pad is released, after the status.
+    func drain() {
+        let inlet = chain.withLock { $0.conversion == .rate ? $0.elements.first?.staticPad("sink") : nil }
+        inlet?.repeatSegment()
+    }
+
     private static func elements(_ conversion: Conversion, _ format: SpeakerDelivery.Format) -> [Element] {
         func make(_ factory: String, _ properties: [(String, String)]) -> Element {
             guard let element = Element(factory: factory) else {

@@ -234,7 +234,9 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
                 case .streamStart(let id): speaker.reroute(input, pad, id)
                 case .caps(let caps): return speaker.prepare(input, pad, caps)
                 case .endOfStream: speaker.prepareForEnd(input, pad)
-                case .flushStart, .flushStop: break
+                case .custom(let structure) where structure.name == StreamStatus.eventName:
+                    if structure["on"] == false { input.drain() }
+                case .flushStart, .flushStop, .custom: break
                 }
                 return true
             }

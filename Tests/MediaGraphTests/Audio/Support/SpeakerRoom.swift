@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraphCore
+@testable import MediaGraphElements
 
 /// Collects a speaker's samples and status changes, in order.
 final class Notes: Sendable {
@@ -73,6 +74,9 @@ final class SpeakerRoom {
         buffer.access.duration = .milliseconds(10)
         return users[name]!.push(buffer)
     }
+
+    /// Says that a user's stream is on or off, as a sender does.
+    func turn(_ name: String, on: Bool) { push(name, .custom(StreamStatus.event(on: on))) }
 
     func leave(_ name: String) { users[name] = nil }
     func push(_ name: String, _ event: Harness.Event) { users[name]!.push(event) }
