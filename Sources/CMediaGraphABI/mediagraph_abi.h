@@ -22,7 +22,7 @@
 // Raise this version with each change of this interface, and with each other change that keeps one copy from using the
 // nodes of another. Both are checked: the version in a structure when it is read, and the nodes' version, which their
 // GTypes carry, when a second copy registers the same nodes.
-#define MEDIAGRAPH_ABI_VERSION 9u
+#define MEDIAGRAPH_ABI_VERSION 10u
 
 typedef struct {
     int32_t code;  // MediaGraphError.Code; 0: none
@@ -169,6 +169,9 @@ typedef struct {
     int32_t (*frame)(void *context, const MGAudioStream *stream, const MGAudioFrame *frame, MGError *error);
     void (*status)(void *context, const MGAudioStream *stream, int32_t on);
     int32_t (*end)(void *context, MGError *error);  // end of all streams; no calls follow until the next `start`
+    // Called after a `frame` that failed, if the handler is then detached. Returns 1 if only a part of the handler is,
+    // and the rest gets what follows; otherwise no calls follow until the next `start`.
+    int32_t (*detach)(void *context);
     void (*destroy)(void *context);
     char name[64];
     // 1: the handler owns its blocks, in a queue of its own. So the speaker calls it on the streaming threads, and

@@ -364,7 +364,7 @@ final class RoomLink: RoomTransport {
 
     /// Tells the room that a peer's user has turned a camera or the microphone off or on.
     func muteChanged(_ key: StreamKey, isMuted: Bool, with peer: RoomPeer) {
-        notificationLock.withLock { _ in
+        notify {
             guard state.withLock({ $0.remote[key.user] === peer && !$0.isStopped }) else { return }
             delegate.remoteMuteChanged(key, isMuted: isMuted)
         }

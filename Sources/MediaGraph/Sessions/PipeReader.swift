@@ -1,6 +1,5 @@
 import GStreamer
 import MediaGraphCore
-import MediaGraphElements
 import Synchronization
 
 /// A `rawdatapipe` behind one of a session's pads. It exists while it has subscribers.
@@ -39,8 +38,7 @@ final class PipeReader: Sendable {
     ) {
         self.sessionGraph = sessionGraph
         self.identity = identity
-        // A delegate that throws loses that frame. It doesn't end the session.
-        self.properties = properties + [("on-error", DeliveryFailurePolicy.drop.nick)]
+        self.properties = properties
         self.engineRender = engineRender
     }
 

@@ -1,5 +1,6 @@
 import MediaGraphCore
 import MediaGraphDescription
+import MediaGraphElements
 import MediaGraphSession
 
 /// The settings of a session, which are fixed when the session is made (Zoom's `ZoomVideoSDKSessionContext` and
@@ -84,10 +85,40 @@ public struct SessionContext: Sendable {
     /// Like `videoMemoryMode`, for shares.
     public var shareMemoryMode: MemoryMode?
 
+    /// What the failure of a handler costs: of the pre-processor, the frame observer or editor, the virtual speaker, and
+    /// the pipes' delegates. It is never the session or the camera. In descriptions, this is the property `on-error` of
+    /// the handler's node.
+    public var onError = HandlerFailurePolicy.pass
+
     /// Creates a context for a user in a room, with default values for all other settings.
     public init(user: String, room: String = "default") {
         self.user = user
         self.room = room
+    }
+}
+
+/// What becomes of a frame, or of a block of sound, whose handler throws in a session.
+///
+/// Each different error is one ``SessionEvent/warning(_:)`` that names the handler, the stream, and the cost. After four
+/// different errors of a handler, others are only counted, in ``NodeCounts/failed`` of the handler's node.
+public enum HandlerFailurePolicy: Sendable, Hashable, CaseIterable {
+    /// The frame continues. The first one that fails continues as the handler left it, later ones unedited: from the
+    /// first failure on, the node copies each frame before the handler edits it.
+    case pass
+    /// The frame is dropped for those that get it from the handler, and counted in ``NodeCounts/dropped``. A dropped
+    /// block of sound only counts as such.
+    case drop
+    /// The handler is taken away until the session is joined again, and the stream goes on without it. A delegate of a
+    /// pipe may subscribe again before that.
+    case detach
+
+    /// The value of a node's property `on-error`.
+    var policy: FailurePolicy {
+        switch self {
+        case .pass: .pass
+        case .drop: .drop
+        case .detach: .detach
+        }
     }
 }
 
@@ -153,7 +184,7 @@ extension SessionContext {
         let parts = [
             source, observation?.text(.postCapture),
             alphaMask.map { "alphachannel name=alpha mask=\(DescriptionText.inQuotes($0))" },
-            preProcessor == nil ? nil : "preprocessor name=preprocessor",
+            preProcessor == nil ? nil : "preprocessor name=preprocessor \(onErrorText)",
             observation?.text(.preEncoder), "session.camera",
         ]
         return parts.compactMap { $0 }.joined(separator: " ! ")
@@ -169,13 +200,21 @@ extension SessionContext {
     var hasSpeaker: Bool { virtualAudioSpeaker != nil || speaker != nil }
 
     var speakerText: String {
-        "virtualspeaker name=speaker" + (audioMemoryMode.map { " memory-mode=\($0.nick)" } ?? "")
+        "virtualspeaker name=speaker" + (speakerProperties.map { " \($0.name)=\($0.text)" }.joined())
     }
+
+    /// The properties of the speaker.
+    var speakerProperties: [(name: String, text: String)] { audioMemoryMode.properties + [onErrorProperty] }
+
+    /// The property of a node with a handler that says what the handler's failure costs.
+    var onErrorProperty: (name: String, text: String) { ("on-error", onError.policy.nick) }
+
+    private var onErrorText: String { "\(onErrorProperty.name)=\(onErrorProperty.text)" }
 
     /// The properties of a pipe of this kind.
     func properties(of kind: PipeIdentity.Kind) -> [(name: String, text: String)] {
         let memoryMode = kind == .share ? shareMemoryMode : videoMemoryMode
-        return memoryMode.properties + (customVideoRender?.properties ?? [])
+        return memoryMode.properties + (customVideoRender?.properties ?? []) + [onErrorProperty]
     }
 }
 

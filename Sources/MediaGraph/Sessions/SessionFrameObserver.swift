@@ -35,7 +35,7 @@ extension ObservesSession {
 /// default implementations pass every frame.
 ///
 /// Return `.drop` to keep a frame from the pre-processor, from the other users, or from the user's pipe, depending on
-/// the position. A thrown error ends the session, as with any ``FrameObserver``.
+/// the position. A thrown error costs what ``SessionContext/onError`` says, by default nothing but a warning.
 public protocol SessionFrameObserver: ObservesSession {
     /// Called with each frame of the local user, as it was captured (onCaptureVideoFrame).
     func captured(_ frame: borrowing VideoFrame) throws -> Verdict

@@ -10,6 +10,8 @@ struct SessionObservation: Sendable {
     }
 
     private let base: Base
+    /// What a failure costs, as a property of the nodes.
+    private let onError: (name: String, text: String)
 
     /// `nil` if the context has neither.
     init?(_ context: SessionContext) {
@@ -19,6 +21,17 @@ struct SessionObservation: Sendable {
             base = .editor(editor)
         } else {
             return nil
+        }
+        onError = context.onErrorProperty
+    }
+
+    /// Makes a context contain this observer or editor, or none.
+    static func set(_ observation: SessionObservation?, in context: inout SessionContext) {
+        (context.frameObserver, context.frameEditor) = (nil, nil)
+        switch observation?.base {
+        case .observer(let observer): context.frameObserver = observer
+        case .editor(let editor): context.frameEditor = editor
+        case nil: break
         }
     }
 
@@ -44,7 +57,8 @@ struct SessionObservation: Sendable {
     func text(_ position: FramePosition, name: String? = nil) -> String? {
         guard positions.contains(position) else { return nil }
         let mode = mode == ObserverMode.readOnly ? "" : " mode=\(mode.nick)"
-        return "frameobserver name=\(name ?? Self.name(of: position)) position=\(position.nick)\(mode)"
+        return "frameobserver name=\(name ?? Self.name(of: position)) position=\(position.nick)\(mode) "
+            + "\(onError.name)=\(onError.text)"
     }
 
     // MARK: As nodes
@@ -58,21 +72,33 @@ struct SessionObservation: Sendable {
     }
 
     /// Makes a node that observes a remote user's video.
-    func make(_ name: String, user: String, _ session: WeakSession) throws -> Element {
+    func make(_ name: String, user: String, _ session: WeakSession) throws(MediaGraphError) -> Element {
+        try make(name, .received(user, session))
+    }
+
+    /// Makes a node that observes the local user's video; `nil` if the position isn't observed, or isn't the local user's.
+    func make(_ position: FramePosition) throws(MediaGraphError) -> Element? {
+        guard position != .preRenderer, positions.contains(position) else { return nil }
+        return try make(Self.name(of: position), position == .postCapture ? .captured : .willEncode)
+    }
+
+    private func make(_ name: String, _ call: ObservedCall) throws(MediaGraphError) -> Element {
         let element = try SessionGraph.make(
-            "frameobserver", name, [("position", FramePosition.preRenderer.nick), ("mode", mode.nick)])
-        try attach(.received(user, session), to: element)
+            "frameobserver", name, [("position", call.position.nick), ("mode", mode.nick), onError])
+        try attach(call, to: element)
         return element
     }
 
     private func attach(_ call: ObservedCall, to element: Element) throws(MediaGraphError) {
         switch base {
         case .observer(let observer):
+            let name = typeName(type(of: observer))
             let observer = ObserverAtPosition(observer: observer, call: call)
-            try NodeVTable.attach(MGFrameObserver(observer, name: "session"), to: element)
+            try NodeVTable.attach(MGFrameObserver(observer, name: name), to: element)
         case .editor(let editor):
+            let name = typeName(type(of: editor))
             let editor = EditorAtPosition(editor: editor, call: call)
-            try NodeVTable.attach(MGFrameObserver(editor, name: "session"), to: element)
+            try NodeVTable.attach(MGFrameObserver(editor, name: name), to: element)
         }
     }
 }

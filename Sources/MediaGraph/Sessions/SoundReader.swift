@@ -44,7 +44,9 @@ final class SoundReader: Sendable {
 
     private func connect(to element: Element) throws(MediaGraphError) {
         let speaker = SessionSpeaker(context.virtualAudioSpeaker, self)
-        try NodeVTable.attach(MGAudioConsumer(speaker, name: "session"), to: element)
+        try NodeVTable.attach(
+            MGAudioConsumer(speaker, name: context.virtualAudioSpeaker.map { typeName(type(of: $0)) } ?? "session"),
+            to: element)
     }
 
     /// Calls the delegate if it is subscribed to the session's audio. Only one thread at a time may call this.
@@ -65,7 +67,7 @@ final class SoundReader: Sendable {
     func subscribe() throws(MediaGraphError) {
         try state.withLock { state throws(MediaGraphError) in
             if state.element == nil {
-                let new = try SessionGraph.make("virtualspeaker", "speaker", context.audioMemoryMode.properties)
+                let new = try SessionGraph.make("virtualspeaker", "speaker", context.speakerProperties)
                 try connect(to: new)
                 state.element = new
                 sessionGraph.enqueue { sessionGraph in sessionGraph.add(new) }
@@ -162,9 +164,12 @@ final class SoundReader: Sendable {
     }
 }
 
-/// The handler of a session's speaker. Passes each block to the context's handler and to the subscribed delegate.
-private struct SessionSpeaker: VirtualSpeaker {
+/// The handler of a session's speaker. Passes each block to the subscribed delegate, and then to the context's handler,
+/// which may throw.
+private final class SessionSpeaker: CompositeSpeaker {
     private var base: (any VirtualSpeaker & Sendable)?
+    /// Whether the context's handler has failed and gets nothing more in this run.
+    private var isDetached = false
     private weak var reader: SoundReader?
 
     init(_ base: (any VirtualSpeaker & Sendable)?, _ reader: SoundReader) {
@@ -172,26 +177,40 @@ private struct SessionSpeaker: VirtualSpeaker {
         self.reader = reader
     }
 
-    mutating func registered(_ registration: SpeakerRegistration) { base?.registered(registration) }
-
-    mutating func mixedAudioReceived(_ frame: borrowing AudioFrame) throws {
-        try base?.mixedAudioReceived(frame)
-        reader?.call { session, delegate in delegate.session(session, mixedAudioReceived: frame) }
+    /// Calls the context's handler, unless it is detached.
+    private func callBase(_ body: (inout any VirtualSpeaker & Sendable) throws -> Void) rethrows {
+        guard !isDetached, var handler = base.take() else { return }
+        defer { base = handler }
+        try body(&handler)
     }
 
-    mutating func oneWayAudioReceived(_ frame: borrowing AudioFrame, user: SpeakerUser) throws {
-        try base?.oneWayAudioReceived(frame, user: user)
+    func detachFailed() -> Bool {
+        isDetached = true
+        return true
+    }
+
+    func reattach() { isDetached = false }
+
+    func registered(_ registration: SpeakerRegistration) { callBase { $0.registered(registration) } }
+
+    func mixedAudioReceived(_ frame: borrowing AudioFrame) throws {
+        reader?.call { session, delegate in delegate.session(session, mixedAudioReceived: frame) }
+        try callBase { try $0.mixedAudioReceived(frame) }
+    }
+
+    func oneWayAudioReceived(_ frame: borrowing AudioFrame, user: SpeakerUser) throws {
         reader?.call { session, delegate in
             delegate.session(
                 session, oneWayAudioReceived: frame, user: SessionUser(name: user.name, session: session))
         }
+        try callBase { try $0.oneWayAudioReceived(frame, user: user) }
     }
 
-    mutating func sharedAudioReceived(_ frame: borrowing AudioFrame) throws {
-        try base?.sharedAudioReceived(frame)
+    func sharedAudioReceived(_ frame: borrowing AudioFrame) throws {
         reader?.call { session, delegate in delegate.session(session, sharedAudioReceived: frame) }
+        try callBase { try $0.sharedAudioReceived(frame) }
     }
 
-    mutating func statusChanged(isOn: Bool, of stream: SpeakerStream) { base?.statusChanged(isOn: isOn, of: stream) }
-    mutating func finish() throws { try base?.finish() }
+    func statusChanged(isOn: Bool, of stream: SpeakerStream) { callBase { $0.statusChanged(isOn: isOn, of: stream) } }
+    func finish() throws { try callBase { try $0.finish() } }
 }

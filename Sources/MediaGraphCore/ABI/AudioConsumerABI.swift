@@ -11,7 +11,7 @@ extension MGAudioConsumer {
         registered = { context, node in
             AnySpeakerBox.of(context).registered(SpeakerRegistration(WeakElement(ElementInstance(node!))))
         }
-        start = { _, _, _ in }
+        start = { context, _, _ in AnySpeakerBox.of(context).start() }
         interrupt = { AnySpeakerBox.of($0).interruption?.set(true) }
         resume = { AnySpeakerBox.of($0).interruption?.set(false) }
         frame = { context, stream, frame, error in
@@ -21,9 +21,18 @@ extension MGAudioConsumer {
         }
         status = { AnySpeakerBox.of($0).statusChanged($1!, isOn: $2 != 0) }
         end = { AnySpeakerBox.of($0).finish($1) }
+        detach = { AnySpeakerBox.of($0).detach() ? 1 : 0 }
         destroy = { Unmanaged<AnySpeakerBox>.fromOpaque($0!).release() }
         storeName(name, in: &self.name)
     }
+}
+
+/// A speaker's handler that calls several others, of which one may fail.
+package protocol CompositeSpeaker: AnyObject, VirtualSpeaker {
+    /// Takes away the handler that has failed, until `reattach`. Returns whether others remain.
+    func detachFailed() -> Bool
+    /// Called at the start of each run.
+    func reattach()
 }
 
 extension SpeakerStream {
@@ -49,6 +58,8 @@ private class AnySpeakerBox {
     init(_ interruption: Interruption?) { self.interruption = interruption }
 
     func registered(_ registration: SpeakerRegistration) {}
+    func start() {}
+    func detach() -> Bool { false }
     func receive(
         _ stream: UnsafePointer<MGAudioStream>, _ frame: UnsafePointer<MGAudioFrame>,
         _ error: UnsafeMutablePointer<MGError>?
@@ -72,6 +83,10 @@ private final class SpeakerBox<S: VirtualSpeaker>: AnySpeakerBox {
     }
 
     override func registered(_ registration: SpeakerRegistration) { speaker.registered(registration) }
+
+    override func start() { (speaker as? any CompositeSpeaker)?.reattach() }
+
+    override func detach() -> Bool { (speaker as? any CompositeSpeaker)?.detachFailed() ?? false }
 
     override func receive(
         _ stream: UnsafePointer<MGAudioStream>, _ source: UnsafePointer<MGAudioFrame>,

@@ -107,7 +107,7 @@ extension VideoProcessor {
 /// stream waits meanwhile. Blocks may have any length. Gaps (``AudioFrame/isGap``) arrive as silence.
 public protocol AudioProcessor: SendableMetatype {
     /// Edits the samples. `drop` replaces them with silence, because audio streams have no holes. A thrown error ends
-    /// the graph, with the handler's name on the bus.
+    /// the graph, unless the node's `on-error` says otherwise.
     mutating func process(_ frame: inout AudioFrame) throws -> Verdict
 }
 

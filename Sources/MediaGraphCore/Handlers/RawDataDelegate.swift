@@ -10,8 +10,8 @@
 /// once.
 public protocol RawDataDelegate: AnyObject, Sendable {
     /// Receives a frame, which is borrowed for the call, in the pipe's format and the subscription's resolution. A
-    /// thrown error ends the graph, unless the node's `on-error` says otherwise. In a ``Session``, only this delegate
-    /// loses the frame.
+    /// thrown error ends the graph, unless the node's `on-error` says otherwise. In a ``Session``, it costs what
+    /// ``SessionContext/onError`` says.
     func received(_ frame: borrowing VideoFrame, from pipe: PipeIdentity) throws
     /// Receives a frame of a pipe with `buffer-type=native`. The default implementation throws `unsupported`.
     func received(_ frame: borrowing NativeVideoFrame, from pipe: PipeIdentity) throws

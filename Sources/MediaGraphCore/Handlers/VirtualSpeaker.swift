@@ -14,12 +14,13 @@ public protocol VirtualSpeaker: SendableMetatype {
     mutating func registered(_ registration: SpeakerRegistration)
     /// Receives a block of the mix of all users (onVirtualSpeakerMixedAudioReceived), after the node's
     /// ``AudioProcessor``. Without a processor, each sample is the sum of the one-way streams' samples, clipped once at
-    /// the end. A thrown error ends the graph.
+    /// the end. A thrown error ends the graph, unless the node's `on-error` says otherwise.
     mutating func mixedAudioReceived(_ frame: borrowing AudioFrame) throws
-    /// Receives a block of one user's sound (onVirtualSpeakerOneWayAudioReceived). A thrown error ends the graph.
+    /// Receives a block of one user's sound (onVirtualSpeakerOneWayAudioReceived). A thrown error ends the graph,
+    /// unless the node's `on-error` says otherwise.
     mutating func oneWayAudioReceived(_ frame: borrowing AudioFrame, user: SpeakerUser) throws
     /// Receives a block of a share's sound (onVirtualSpeakerSharedAudioReceived), which isn't part of the mix. A thrown
-    /// error ends the graph.
+    /// error ends the graph, unless the node's `on-error` says otherwise.
     mutating func sharedAudioReceived(_ frame: borrowing AudioFrame) throws
     /// Called when a stream has started, before its first block, and when it has ended, after its last block; for
     /// example because its user has joined or left.

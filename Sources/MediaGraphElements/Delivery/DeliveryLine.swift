@@ -101,8 +101,8 @@ final class DeliveryLine<Receiver: DeliveryReceiver>: Sendable {
     @inline(__always)
     func leave(_ outcome: DeliveryOutcome) {
         monitor.withLock { $0.leave(outcome) }
-        // Discards the frames that `.gone` removed from the queue.
-        if outcome == .gone { change { _ in } }
+        // Discards the frames that these outcomes removed from the queue.
+        if outcome == .gone || outcome == .detached { change { _ in } }
     }
 
     /// Waits until the receiver has been told end-of-stream. EOS on the bus means that every frame was delivered.

@@ -13,7 +13,7 @@ protocol DeliverySignal: Sendable {
 ///
 /// ```
 /// idle ──arm──▶ armed ──open──▶ open ◀──flush──▶ ended        any ──cancel──▶ cancelled
-///   ▲                             └──▶ failed                      (unsubscribed)
+///   ▲                             └──▶ failed, detached            (unsubscribed)
 ///   └───────────stop──────────────────────┘
 /// ```
 struct DeliveryState<Frame: Sendable, Signal: DeliverySignal> {
@@ -28,6 +28,8 @@ struct DeliveryState<Frame: Sendable, Signal: DeliverySignal> {
         case ended
         /// The handler failed. Nothing more is delivered in this run.
         case failed
+        /// The handler failed and was detached. Nothing more is delivered in this run, and the stream goes on.
+        case detached
         /// The receiver is unsubscribed. Nothing is ever delivered again.
         case cancelled
     }
@@ -99,7 +101,7 @@ struct DeliveryState<Frame: Sendable, Signal: DeliverySignal> {
             removeFrames()
             phase = .open
             return true
-        case .idle, .armed, .failed, .cancelled: return false
+        case .idle, .armed, .failed, .detached, .cancelled: return false
         }
     }
 
@@ -141,7 +143,7 @@ struct DeliveryState<Frame: Sendable, Signal: DeliverySignal> {
     /// The same for a signal.
     mutating func admit(_ signal: Signal, on thread: UInt) -> Admission? {
         switch phase {
-        case .idle, .cancelled: return .ignored
+        case .idle, .detached, .cancelled: return .ignored
         // STREAM_START and tags come before the first caps.
         case .armed, .ended: if !signal.mayPrecedeCaps { return .ignored }
         case .open, .failed: break
@@ -174,7 +176,7 @@ struct DeliveryState<Frame: Sendable, Signal: DeliverySignal> {
 
     /// Returns the delivery thread's next work; `nil` if there is nothing to do.
     mutating func next(on thread: UInt) -> Work? {
-        guard phase != .cancelled, queue != nil else { return .exit }
+        guard phase != .cancelled, phase != .detached, queue != nil else { return .exit }
         switch queue!.take() {
         case .frame(let frame) where holds.contains(.stopping) || phase == .failed: return .drop(frame)
         case .frame(let frame):
@@ -197,7 +199,7 @@ struct DeliveryState<Frame: Sendable, Signal: DeliverySignal> {
             guard isQuiet(for: thread) else { return nil }
             caller = thread
             return true
-        case .idle, .ended, .cancelled: return false
+        case .idle, .ended, .detached, .cancelled: return false
         }
     }
 
@@ -215,7 +217,11 @@ struct DeliveryState<Frame: Sendable, Signal: DeliverySignal> {
         case (.open, .ended): phase = .ended
         case (.open, .failed), (.ended, .failed): phase = .failed
         case (_, .gone): cancel()
-        case (.idle, _), (.armed, _), (.open, .passed), (.ended, _), (.failed, _), (.cancelled, _): break
+        case (.open, .detached), (.ended, .detached):
+            phase = .detached
+            removeFrames()
+        case (.idle, _), (.armed, _), (.open, .passed), (.ended, _), (.failed, _), (.detached, _), (.cancelled, _):
+            break
         }
     }
 
@@ -233,5 +239,6 @@ struct DeliveryHolds: OptionSet {
     static let stopping = DeliveryHolds(rawValue: 4)
 }
 
-/// The outcome of a callback. `gone` means that the receiver no longer exists.
-enum DeliveryOutcome { case passed, ended, failed, gone }
+/// The outcome of a callback. `gone` means that the receiver no longer exists, and `detached` that it failed and gets
+/// nothing more in this run.
+enum DeliveryOutcome { case passed, ended, failed, detached, gone }

@@ -26,6 +26,11 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
     private var stream: StreamStart?
     private var plan: ObserverPlan?
     private var failures = FailedFrames()
+    /// Whether to keep a copy of each frame, because the observer has failed and the next failed frame is to pass
+    /// unedited.
+    private var undoesEdits = false
+    /// Whether the observer itself threw, and not the conversion of a frame for it.
+    private var hasThrown = false
 
     static let log = DebugCategory("frameobserver", "MediaGraph frame observer")
 
@@ -90,7 +95,7 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
             postError(.settings, "\(name): \(error)")
             return false
         }
-        failures = FailedFrames()
+        (failures, undoesEdits) = (FailedFrames(), false)
         Self.log.log(
             .info, raw: instance.element,
             observer.map { "observer \($0.name) at \(settings.current.position.nick), \($0.mode.nick)" }
@@ -148,7 +153,9 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
 
     /// Switches to an observer that was set since the last frame, or to the current observer's new preference.
     private func takeOver() {
-        observer = slot.wanted
+        let wanted = slot.wanted
+        if wanted !== observer { (failures, undoesEdits) = (FailedFrames(), false) }
+        observer = wanted
         observer?.discardOutdatedPreference()
         plan = nil
         setPassthrough(observer?.mode != .readWrite)
@@ -201,10 +208,17 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
     }
 
     private func fail(_ error: MediaGraphError, _ observer: ObserverHandle) -> FlowReturn {
-        failures.add(error, of: "observer \(observer.name)", policy, statistics, self, Self.log)
+        var policy = FailurePolicy(rawValue: onError.load(ordering: .relaxed)) ?? .stop
+        // A frame that can't be shown isn't the observer's failure.
+        if policy == .detach, !hasThrown { policy = .pass }
+        hasThrown = false
+        failures.add(
+            error, of: .init(handler: "observer \(observer.name)", stream: currentStream?.owner), policy, statistics,
+            element, Self.log)
+        undoesEdits = policy == .pass
+        if policy == .detach { detach(observer) }
+        return policy.settle(statistics)
     }
-
-    private var policy: FailurePolicy { FailurePolicy(rawValue: onError.load(ordering: .relaxed)) ?? .stop }
 
     @inline(__always)
     private func show(
@@ -214,7 +228,7 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
         let direction = plan.direction(metas.orientation)
         guard !plan.isDirect(direction) else {
             // Undoes what an observer wrote before it threw.
-            let backup = observer.mode == .readWrite && policy == .pass ? plan.backup : nil
+            let backup = observer.mode == .readWrite && undoesEdits ? plan.backup : nil
             return try show(buffer, plan.info, plan.caps, of: buffer, metas, to: observer, backup)
         }
         let copy = try plan.copy(buffer, direction)
@@ -245,6 +259,7 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
                 backup?.save(mapped)
                 do { return try observer.see(&frame) } catch {
                     backup?.restore(&mapped)
+                    hasThrown = true
                     throw error
                 }
             }

@@ -8,7 +8,7 @@ final class ObserverPlan {
     let preference: FramePreference
     let caps: Caps
     let info: VideoInfo
-    /// Keeps a copy of the incoming frame, for `on-error=pass`.
+    /// Keeps a copy of the incoming frame, for `on-error=pass` after the first failure.
     private(set) lazy var backup = FrameBackup(info)
     /// The observer's format, neither turned nor mirrored.
     private let converted: (info: VideoInfo, caps: Caps)

@@ -33,6 +33,8 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
     /// The handlers that have stopped the element from inside a call, with their streams, which the call still uses.
     private var stoppedInside: [(ProcessorHandle, Stream?)] = []
     private var failures = FailedFrames()
+    /// Whether to keep a copy of each frame, because the handler has failed and the next failed frame is to pass unedited.
+    private(set) var undoesEdits = false
     /// The number of frames since a handler was set that doesn't support their format; 0 if no handler waits.
     private var framesWaited = 0
     /// The number of waited frames after which a warning is posted. More than may have been in flight when the handler
@@ -43,7 +45,7 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
     private final class Stream {
         let info: VideoInfo
         let caps: Caps
-        /// Keeps a copy of the incoming frame, for `on-error=pass`.
+        /// Keeps a copy of the incoming frame, for `on-error=pass` after the first failure.
         lazy var backup = FrameBackup(info)
         init(_ info: VideoInfo, _ caps: Caps) {
             self.info = info
@@ -97,7 +99,7 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
             return false
         }
         policy = settings.current.framePolicy
-        failures = FailedFrames()
+        (failures, undoesEdits) = (FailedFrames(), false)
         framesWaited = 0
         Self.log.log(.info, raw: instance.element, handler.map { "runs handler \($0.name)" } ?? "passes through")
         setPassthrough(handler == nil)
@@ -167,6 +169,7 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
     /// Applies the settings and the handler that were set since the last frame.
     private func takeOver() {
         policy = settings.current.framePolicy
+        undoesEdits = undoesEdits && policy.onError == .pass
         let wanted = slot.wanted
         guard wanted !== handler else { return }
         if let wanted {
@@ -177,6 +180,7 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
             }
         }
         handler = wanted
+        (failures, undoesEdits) = (FailedFrames(), false)
         framesWaited = 0
         setPassthrough(wanted == nil)
         Self.log.log(
@@ -228,7 +232,7 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
     private func process(
         _ mapped: inout MappedVideoFrame, of buffer: BufferAccess, _ handler: ProcessorHandle, _ stream: Stream
     ) throws(MediaGraphError) -> Verdict {
-        let backup = policy.onError == .pass ? stream.backup : nil
+        let backup = undoesEdits ? stream.backup : nil
         backup?.save(mapped)
         var frame = MGVideoFrame(
             mapped, in: buffer, stream.caps, of: buffer, FrameMetas(of: buffer, tagged),
@@ -275,7 +279,13 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
     }
 
     private func fail(_ error: MediaGraphError, _ handler: ProcessorHandle) -> FlowReturn {
-        failures.add(error, of: "handler \(handler.name)", policy.onError, statistics, self, Self.log)
+        failures.add(
+            error, of: .init(handler: "handler \(handler.name)", stream: currentStream?.owner), policy.onError,
+            statistics,
+            element, Self.log)
+        undoesEdits = policy.onError == .pass
+        if policy.onError == .detach { detach(handler) }
+        return policy.onError.settle(statistics)
     }
 }
 

@@ -93,6 +93,12 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
             lost(gone)
             gone.cancel()
         }
+        // A delegate that was detached because it failed may try again.
+        if let identity = delegate.identity,
+            subscriptions.contains(where: { $0.isDetached && $0.consumer.identity == identity })
+        {
+            try unsubscribe(identity)
+        }
         let isNew = run.withLock { run in
             guard !run.subscriptions.contains(where: { $0.consumer.identity == delegate.identity }) else {
                 return false
@@ -141,6 +147,9 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
             .settings, "\(owner.name): \(subscription.consumer.name) was deallocated and is no longer subscribed",
             debug: "a pipe holds its delegates weakly: keep a reference to them, or unsubscribe them")
     }
+
+    /// Notices that a receiver was detached because it failed. Called in that receiver's callback.
+    func receiverDetached() { generation.add(1, ordering: .releasing) }
 
     /// Makes the streaming thread read the subscriptions again, and tells upstream if the demand changed.
     private func receiversChanged() {
@@ -265,7 +274,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
             }
         }
         resolveLiveness(orAssume: false)
-        setReceivers(subscriptions)
+        setReceivers(subscriptions.filter { !$0.isDetached })
         changeStatus(true)
         return true
     }

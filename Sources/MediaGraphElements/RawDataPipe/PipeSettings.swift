@@ -77,26 +77,6 @@ public enum Synchronization: Int32, PropertyEnum {
     }
 }
 
-/// What happens when the handler or a delegate of a pipe throws.
-public enum DeliveryFailurePolicy: Int32, PropertyEnum {
-    /// The graph ends with the error.
-    case stop
-    /// The frame counts as dropped for the handler or delegate that threw, and the stream continues.
-    case drop
-
-    /// The enumeration's name in GObject's type system.
-    public static let typeName = "MediaGraphDeliveryFailurePolicy"
-
-    /// The value's description, as `inspect` prints it.
-    public var blurb: String {
-        switch self {
-        case .stop: "The graph ends with the error"
-        case .drop:
-            "Skip the frame for the handler or delegate that threw; warn about the first of several identical errors"
-        }
-    }
-}
-
 /// The properties of `rawdatapipe`.
 struct PipeSettings: HandlerSettings {
     var handler = ""
@@ -111,7 +91,7 @@ struct PipeSettings: HandlerSettings {
     var appliesRotation = false
     var appliesMirror = false
     var rendersEngine = false
-    var onError = DeliveryFailurePolicy.stop
+    var onError = FailurePolicy.stop
 
     /// Throws if frames in this format can't be turned or mirrored as set.
     func checkTurning(_ format: VideoFormat) throws(MediaGraphError) {

@@ -75,7 +75,8 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                     "Whether the pad src outputs the frames too; otherwise it outputs GAP events instead"),
                 .setting(
                     "on-error", of: Self.self, \.onError,
-                    "What happens when the handler or a delegate throws, or a frame can't be delivered"),
+                    "What happens when the handler or a delegate throws, or a frame can't be delivered: the stream and the other delegates go on unless stop is set"
+                ),
                 NodeStatistics.property(of: Self.self) { $0.delivery.statistics },
             ],
             messages: [StreamStatus.messageDeclaration],

@@ -2,6 +2,7 @@ import CGStreamer
 import CMediaGraphABI
 import GStreamer
 import MediaGraphCore
+import Synchronization
 
 /// A notification between a pipe's frames.
 enum PipeSignal: DeliverySignal {
@@ -38,7 +39,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         var memoryMode = MemoryModeSetting()
         var appliesRotation = false
         var appliesMirror = false
-        var onError = DeliveryFailurePolicy.stop
+        var onError = FailurePolicy.stop
         /// The current stream at the time of subscribing.
         var stream: StreamStart?
         /// The orientation in the stream's tags at that time.
@@ -87,9 +88,13 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
     /// The segment of the sample that is being delivered.
     private var segment: UnsafePointer<GstSegment>?
     private var isOn = false
-    private var hasFailed = false
-    /// The last error that was reported with `on-error=drop`.
-    private var lastFailure: MediaGraphError?
+    private var failures = FailedFrames()
+    /// Whether the receiver itself threw, and not the conversion of a frame for it.
+    private var hasThrown = false
+    private let detached = Atomic<Bool>(false)
+
+    /// Whether the receiver has failed and gets nothing more in this run. May be read from any thread.
+    var isDetached: Bool { detached.load(ordering: .acquiring) }
 
     init(_ consumer: ConsumerHandle, resolution: Resolution?, format: PipeFormat = .auto, pipe: PipeDelivery) {
         self.consumer = consumer
@@ -110,8 +115,8 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         tagged = setup.tagged
         plan = nil
         isOn = false
-        hasFailed = false
-        lastFailure = nil
+        (failures, hasThrown) = (FailedFrames(), false)
+        detached.store(false, ordering: .releasing)
         // Clears what the last run left in the handler's queue before anything can be read in this run.
         consumer.start(self.setup.policy, maxFrames: setup.maxFrames)
         line.arm { consumer.resume() }
@@ -221,7 +226,11 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
                     pipe.owner.postWarning(.processing, "\(pipe.owner.name): handler \(consumer.name): \(remark)")
                 }
                 return .ended
-            } catch { return fail(error) == .failed ? .failed : .ended }
+            } catch {
+                hasThrown = true
+                let outcome = fail(error, media: nil)
+                return outcome == .passed ? .ended : outcome
+            }
         }
     }
 
@@ -247,21 +256,38 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
 
     private func releaseStatus() { pipe.status.release(for: ObjectIdentifier(self)) }
 
-    private func fail(_ error: MediaGraphError, _ problem: ElementProblem = .processing) -> DeliveryOutcome {
-        let text = "\(pipe.owner.name): handler \(consumer.name): \(error)"
-        guard setup.onError == .stop else {
-            pipe.statistics.failed.wrappingAdd(1, ordering: .relaxed)
-            pipe.statistics.countDrop()
-            // Warns about the first of several equal errors, not thirty times a second; `failed` counts them all.
-            if error != lastFailure { pipe.owner.postWarning(problem, text) }
-            lastFailure = error
-            return .passed
+    /// Applies `on-error`. `media` is `nil` if the receiver failed at the end of the stream.
+    private func fail(
+        _ error: MediaGraphError, _ problem: ElementProblem = .processing, media: String? = "frame"
+    ) -> DeliveryOutcome {
+        guard let element = pipe.owner.element else { return .failed }
+        // A frame that can't be delivered isn't the receiver's failure.
+        let policy = setup.onError == .detach && !hasThrown ? .drop : setup.onError
+        hasThrown = false
+        failures.add(
+            error, problem, of: .init(handler: "handler \(consumer.name)", stream: stream?.owner, media: media), policy,
+            pipe.statistics, element, RawDataPipeElement.log)
+        switch policy {
+        case .stop: return .failed
+        case .pass: if media != nil { pipe.statistics.countFrame() }
+        case .drop: if media != nil { pipe.statistics.countDrop() }
+        case .detach:
+            if media != nil { pipe.statistics.countFrame() }
+            detached.store(true, ordering: .releasing)
+            forgetStatus()
+            pipe.receiverDetached()
+            return .detached
         }
-        // Posts one error per run, even if several callbacks fail.
-        guard !hasFailed else { return .failed }
-        hasFailed = true
-        pipe.owner.postError(problem, text)
-        return .failed
+        return .passed
+    }
+
+    /// Calls the receiver.
+    @inline(__always)
+    private func call(_ frame: UnsafePointer<MGVideoFrame>) throws(MediaGraphError) -> ConsumerHandle.Answer {
+        do throws(MediaGraphError) { return try consumer.receive(frame) } catch {
+            hasThrown = true
+            throw error
+        }
     }
 
     private func deliver(_ sample: borrowing Sample) -> DeliveryOutcome {
@@ -362,7 +388,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
             var frame = describe(original, caps, metas, runningTime)
             frame.mapped = mapped.frame
             frame.buffer = buffer.raw
-            do throws(MediaGraphError) { return try consumer.receive(&frame) } catch {
+            do throws(MediaGraphError) { return try call(&frame) } catch {
                 failure = error
                 return .passed
             }
@@ -399,7 +425,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         var frame = describe(original, caps, metas, runningTime)
         frame.buffer = buffer.raw
         frame.kind = MG_NATIVE
-        return try consumer.receive(&frame)
+        return try call(&frame)
     }
 
     /// Delivers the stream's own buffer unmapped (`native`) or with its bytes (`encoded`).
@@ -417,7 +443,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         let answer = buffer.withBytes { bytes -> ConsumerHandle.Answer in
             frame.data = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
             frame.length = Int64(bytes.count)
-            do throws(MediaGraphError) { return try consumer.receive(&frame) } catch {
+            do throws(MediaGraphError) { return try call(&frame) } catch {
                 failure = error
                 return .passed
             }

@@ -1,14 +1,19 @@
 import GStreamer
 import MediaGraphCore
 
-/// What happens to a frame whose handler throws.
+/// What happens to a frame, or to a block of sound, whose handler throws: the property `on-error` of the nodes.
 public enum FailurePolicy: Int32, PropertyEnum {
     /// The graph ends with the handler's error.
     case stop
-    /// The frame continues unedited. The node keeps a copy of each frame for this.
+    /// The frame continues. From the handler's first failure on, the node copies each video frame before the handler
+    /// edits it, so that a later frame whose handler throws continues unedited. The first one, and a block of sound,
+    /// continues as the handler left it.
     case pass
-    /// The frame is dropped.
+    /// The frame is dropped. A dropped block of sound is replaced with silence where the stream continues.
     case drop
+    /// The handler gets nothing more until the graph is started again. This frame, as the handler left it, and all later
+    /// ones continue.
+    case detach
 
     /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphFailurePolicy"
@@ -16,36 +21,92 @@ public enum FailurePolicy: Int32, PropertyEnum {
     public var blurb: String {
         switch self {
         case .stop: "The graph ends with the handler's error"
-        case .pass: "The frame continues unedited; the node keeps a copy of each frame for this"
+        case .pass: "The frame continues, unedited from the handler's second failure on"
         case .drop: "The frame is dropped"
+        case .detach: "The handler gets no more frames until the graph is started again; all frames continue"
+        }
+    }
+
+    /// Counts a frame on which a filter's handler failed, and returns what becomes of it.
+    func settle(_ statistics: NodeStatistics) -> FlowReturn {
+        switch self {
+        case .stop: return .error
+        case .pass, .detach:
+            statistics.countFrame()
+            return .ok
+        case .drop:
+            statistics.countDrop()
+            return .dropped
         }
     }
 }
 
-/// Applies `on-error` to the frames that a transform's handler failed on. Used on the streaming thread.
+/// Counts and reports the failures of one handler. Used by one thread at a time.
+///
+/// Each different error is one warning, not thirty a second; the counter `failed` counts them all.
 struct FailedFrames {
-    private var last: MediaGraphError?
+    /// What a handler failed on.
+    struct Subject {
+        /// The handler, such as "handler blur".
+        let handler: String
+        /// The stream, such as "bob's video"; `nil` if it isn't a user's.
+        var stream: String?
+        /// "frame" or "block"; `nil` if the handler failed at the end of the stream.
+        var media: String? = "frame"
 
-    /// Counts and reports a failure, and returns what becomes of the frame. `handler` is the subject of the report.
+        fileprivate func cost(_ policy: FailurePolicy) -> String {
+            switch (policy, media) {
+            case (.stop, _), (.pass, nil), (.drop, nil): ""
+            case (.pass, let media?): "; the \(media) continues"
+            case (.drop, let media?): "; the \(media) is dropped"
+            case (.detach, let media):
+                "; the handler gets no more \(media ?? "frame")s until the graph is started again"
+            }
+        }
+    }
+
+    /// The number of different errors that are reported. A handler may put the number of the frame into its error.
+    private static let limit = 4
+
+    private var reported: [MediaGraphError] = []
+    private var hasStopped = false
+
+    /// Counts a failure and reports it: as an error with `stop`, and otherwise as a warning that says what it costs.
     mutating func add(
-        _ error: MediaGraphError, of handler: String, _ policy: FailurePolicy, _ statistics: NodeStatistics,
-        _ element: ElementImplementation, _ log: DebugCategory
-    ) -> FlowReturn {
-        let text = "\(element.name): \(handler) failed: \(error)"
+        _ error: MediaGraphError, _ problem: ElementProblem = .processing, of subject: Subject, _ policy: FailurePolicy, _ statistics: NodeStatistics,
+        _ element: Element, _ log: DebugCategory
+    ) {
+        let text =
+            "\(element.name): \(subject.handler) failed\(subject.stream.map { " on \($0)" } ?? ""): \(error)"
+            + subject.cost(policy)
         guard policy != .stop else {
-            element.postError(.processing, text)
-            return .error
+            // Only one error, even if several calls fail.
+            if !hasStopped { element.postError(problem, text) }
+            hasStopped = true
+            return
         }
         statistics.failed.wrappingAdd(1, ordering: .relaxed)
-        log.log(.warning, raw: element.instance.element, text)
-        // Warns about the first of several equal errors, not thirty times a second; `failed` counts them all.
-        if error != last { element.postWarning(.processing, text, debug: "on-error=\(policy.nick)") }
-        last = error
-        if policy == .pass {
-            statistics.countFrame()
-            return .ok
-        }
-        statistics.countDrop()
-        return .dropped
+        log.log(.warning, element, text)
+        guard reported.count < Self.limit, !reported.contains(error) else { return }
+        reported.append(error)
+        element.postWarning(
+            problem, reported.count < Self.limit ? text : "\(text) (more errors of this handler aren't reported)",
+            debug: "on-error=\(policy.nick)")
+    }
+}
+
+extension StreamStart {
+    /// Whose stream this is, for messages, such as "bob's video"; `nil` if the stream isn't a user's.
+    var owner: String? {
+        guard let user = SpeakerUser(streamID: id), let kind = SpeakerUser.kind(streamID: id) else { return nil }
+        let name =
+            switch kind {
+            case .video: "video"
+            case .videoAux: "second video"
+            case .audio: "audio"
+            case .share: "share"
+            case .shareAudio: "shared audio"
+            }
+        return "\(user.name)'s \(name)"
     }
 }

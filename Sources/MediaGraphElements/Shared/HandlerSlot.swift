@@ -10,6 +10,12 @@ final class HandlerSlot<Handle: AnyObject & Sendable>: Sendable {
         var attached: Handle?
         /// The handler that `handler=` names. Made for each run.
         var named: Handle?
+        /// The handler that failed and is detached until the next run.
+        var detached: Handle?
+        var current: Handle? {
+            let last = attached ?? named
+            return last === detached ? nil : last
+        }
         /// How often the handler was set.
         var changes = 0
     }
@@ -17,8 +23,8 @@ final class HandlerSlot<Handle: AnyObject & Sendable>: Sendable {
     private let state = Mutex(State())
     private let hasChanged = Atomic<Bool>(false)
 
-    /// The handler that was set last; `nil` for none.
-    var wanted: Handle? { state.withLock { $0.attached ?? $0.named } }
+    /// The handler that was set last; `nil` for none, and while that handler is detached.
+    var wanted: Handle? { state.withLock { $0.current } }
 
     var isAttached: Bool { state.withLock { $0.attached != nil } }
 
@@ -52,16 +58,30 @@ final class HandlerSlot<Handle: AnyObject & Sendable>: Sendable {
         }
     }
 
+    /// Takes a handler that has failed away until the next run, unless another one has been set by now. The caller, which
+    /// is in a call of that handler, keeps a reference to it.
+    func detach(_ handle: Handle) {
+        state.withLock { if $0.attached ?? $0.named === handle { $0.detached = handle } }
+        markChanged()
+    }
+
+    /// Ends `detach`.
+    func reattach() {
+        _ = state.withLock { $0.detached.take() }
+        markChanged()
+    }
+
     /// Releases the named handler, after data flow has ended.
     func stop() {
         // Released outside the lock: a handler's `deinit` may call anything.
-        _ = state.withLock { $0.named.take() }
+        _ = state.withLock { ($0.named.take(), $0.detached.take()) }
     }
 
     private func change(_ body: (inout State) -> Void) -> any Sendable {
         let replaced = state.withLock { state in
             let before = state
             body(&state)
+            state.detached = nil
             state.changes += 1
             return before
         }

@@ -67,6 +67,12 @@ extension HandlerSwapping {
         sendUpstream(Resolution.demandChanged)
     }
 
+    /// Takes a handler that has failed away until the next run. Called on the streaming thread.
+    func detach(_ handle: Handle) {
+        slot.detach(handle)
+        sendUpstream(Resolution.demandChanged)
+    }
+
     /// Makes the handler that the properties name now. Call it from `start`: later changes of the properties find a
     /// running node.
     func startHandler() throws(MediaGraphError) -> Handle? {

@@ -11,6 +11,8 @@ final class DeviceInput: InputPadDelegate, @unchecked Sendable {
     /// How the input is used. Set before data flows.
     struct Role: Sendable {
         var processor: AudioProcessorHandle?
+        /// What happens to a block whose processor throws.
+        var onError = FailurePolicy.stop
         /// Whether the node has a microphone of its own, which replaces the device.
         var isReplaced = false
     }
@@ -25,10 +27,15 @@ final class DeviceInput: InputPadDelegate, @unchecked Sendable {
     private var info: AudioInfo?
     private var format: Caps?
     private var role = Role()
+    private var failures = FailedFrames()
 
     init(_ gate: AudioGate) { self.gate = gate }
 
-    func set(_ role: Role) { state.withLock { $0 = role } }
+    /// Call it before data flows.
+    func set(_ role: Role) {
+        state.withLock { $0 = role }
+        failures = FailedFrames()
+    }
 
     /// Whether the device's sound is dropped.
     var isReplaced: Bool { state.withLock { $0.isReplaced } }
@@ -61,7 +68,7 @@ final class DeviceInput: InputPadDelegate, @unchecked Sendable {
         return send(block, info, runningTime)
     }
 
-    /// Runs the processor on a block. Posts an error and returns a failure if the processor fails.
+    /// Runs the processor on a block. Posts an error and returns a failure if the stream must end.
     private func edit(
         _ block: BufferAccess, _ processor: AudioProcessorHandle, _ info: AudioInfo, _ format: Caps,
         _ runningTime: ClockTime?
@@ -79,11 +86,34 @@ final class DeviceInput: InputPadDelegate, @unchecked Sendable {
                 return .ok
             case .fail(let reason):
                 gate.owner.postError(.processing, "\(gate.owner.name): handler \(processor.name): \(reason)")
+                return .error
             }
         } catch {
-            gate.owner.postError(.processing, "\(gate.owner.name): handler \(processor.name): \(error)")
+            return fail(error, processor, block)
         }
-        return .error
+    }
+
+    /// Applies `on-error`.
+    private func fail(
+        _ error: MediaGraphError, _ processor: AudioProcessorHandle, _ block: BufferAccess
+    ) -> FlowReturn {
+        guard let element = gate.owner.element else { return .error }
+        failures.add(
+            error, of: .init(handler: "handler \(processor.name)", media: "block"), role.onError, gate.statistics,
+            element,
+            VirtualMicElement.log)
+        switch role.onError {
+        case .stop: return .error
+        case .pass: block.isGap = false
+        case .drop:
+            block.fill(with: 0)
+            gate.statistics.countDrop()
+        case .detach:
+            block.isGap = false
+            role.processor = nil
+            _ = state.withLock { $0.processor.take() }
+        }
+        return .ok
     }
 
     private func process(

@@ -16,6 +16,7 @@ enum MicBackPressure: Int32, PropertyEnum {
 struct MicSettings: HandlerSettings {
     var handler = ""
     var options = ""
+    var onError = FailurePolicy.stop
     var stereo = false
     /// The default was chosen by measuring the THD+N of a sine, converted to 48 kHz from 8 kHz and from 44.1 kHz.
     /// Quality 4 gives −82 and −86 dB. Quality 8 gives −93 and −88 dB, about as much as 16 bits can hold. Quality 10
@@ -56,6 +57,9 @@ struct MicSettings: HandlerSettings {
 extension VirtualMicElement {
     static let properties: [PropertyDeclaration] =
         lockedHandlerProperties + [
+            .setting(
+                "on-error", of: VirtualMicElement.self, \.onError, changes: .untilInitialized,
+                "What happens to a block of a device's sound whose handler throws"),
             .setting(
                 "stereo", of: VirtualMicElement.self, \.stereo, changes: .untilInitialized,
                 "Whether the node accepts and sends two channels"),

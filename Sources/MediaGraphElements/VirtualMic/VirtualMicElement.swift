@@ -140,7 +140,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, SourceElement, N
     private func initialize() throws(MediaGraphError) {
         let settings = settings.current
         let hasInput = input.withLock { $0 != nil }
-        var role = DeviceInput.Role(processor: processor.withLock { $0 })
+        var role = DeviceInput.Role(processor: processor.withLock { $0 }, onError: settings.onError)
         if HandlerRegistry.shared.has(.audioProcessor, settings.handler) {
             guard hasInput else {
                 throw .wrongUsage(

@@ -48,6 +48,9 @@ final class AudioConsumerHandle: @unchecked Sendable {
         abi.status(abi.context, stream, isOn ? 1 : 0)
     }
 
+    /// Detaches the handler after a failure. Returns whether a part of it goes on.
+    func detach() -> Bool { abi.detach(abi.context) != 0 }
+
     /// Tells the handler that all streams have ended.
     func finish() throws(MediaGraphError) {
         var error = MGError()

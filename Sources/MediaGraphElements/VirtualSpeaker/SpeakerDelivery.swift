@@ -7,8 +7,8 @@ import Synchronization
 /// the streaming threads. Otherwise a bounded queue and a delivery thread are in between.
 ///
 /// `@unchecked Sendable`: locks guard `run` and `held`. Only the thread that is in a callback uses `active`,
-/// `hasFailed`, `hasFinished` and `afterCallback`, or the state change while no data flows. The state change also sets
-/// `consumer`, under the lock of `held`, because a pad may be released at the same time.
+/// `failures`, `isDetached`, `hasFinished` and `afterCallback`, or the state change while no data flows. The state change
+/// also sets `consumer`, under the lock of `held`, because a pad may be released at the same time.
 final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
     struct Block: Sendable {
         let channel: SpeakerChannel
@@ -39,6 +39,8 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
 
     let statistics = NodeStatistics()
     let owner: WeakElement
+    /// The property `on-error`.
+    private let onError = Atomic<Int32>(FailurePolicy.stop.rawValue)
     private let line = DeliveryLine<SpeakerDelivery>()
     private let run = Mutex(Run())
     /// The taps that have interrupted the handler: their streams are flushed or their pads released.
@@ -53,7 +55,11 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
 
     /// The streams whose status is on, by number.
     private var active: [UInt64: SpeakerChannel] = [:]
-    private var hasFailed = false
+    private var failures = FailedFrames()
+    /// Whether the handler has failed and gets nothing more in this run.
+    private var isDetached = false
+    /// The handler, unless it is detached.
+    private var receiver: AudioConsumerHandle? { isDetached ? nil : consumer }
     /// Whether the handler was told of the end, and has received nothing since.
     private var hasFinished = false
     /// Signals that a callback caused itself, by releasing a pad. Delivered after the callback has returned.
@@ -63,6 +69,12 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
         owner = WeakElement(instance)
     }
 
+    /// What happens to a block whose handler or editor throws. May be used from any thread.
+    var failurePolicy: FailurePolicy {
+        get { FailurePolicy(rawValue: onError.load(ordering: .relaxed)) ?? .stop }
+        set { onError.store(newValue.rawValue, ordering: .relaxed) }
+    }
+
     // MARK: State changes
 
     /// Starts a run in READY→PAUSED, before data flows.
@@ -70,7 +82,7 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
         statistics.reset()
         self.format = format
         active = [:]
-        (hasFailed, hasFinished, isLive) = (false, false, false)
+        (failures, isDetached, hasFinished, isLive) = (FailedFrames(), false, false, false)
         memoryMode = settings.memoryMode.mode(queues: consumer?.queues == true)
         held.withLock {
             $0 = []
@@ -213,7 +225,7 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
             statistics.latenessNanoseconds.store(
                 Int64(bitPattern: now.nanoseconds &- runningTime.nanoseconds), ordering: .relaxed)
         }
-        guard let consumer else {
+        guard let consumer = receiver else {
             statistics.countFrame()
             return .passed
         }
@@ -227,9 +239,12 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
                 return true
             }
         }
-        if let failure { return fail(failure) }
+        if let failure { return fail(failure, on: channel, failurePolicy) }
         guard let isKept else {
-            return fail(.processingFailed(.init("audio", actual: "its buffer can't be mapped for reading")))
+            // Not the handler's failure.
+            return fail(
+                .processingFailed(.init("audio", actual: "its buffer can't be mapped for reading")), on: channel,
+                failurePolicy == .detach ? .drop : failurePolicy)
         }
         if !isKept { statistics.countDrop() }
         statistics.countFrame()
@@ -247,9 +262,9 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
             hasFinished = true
             for channel in active.values.sorted(by: { $0.number < $1.number }) { changeStatus(channel, false) }
             do throws(MediaGraphError) {
-                try consumer?.finish()
+                try receiver?.finish()
                 return .ended
-            } catch { return fail(error) }
+            } catch { return fail(error, on: nil, failurePolicy) == .failed ? .failed : .ended }
         }
     }
 
@@ -258,15 +273,40 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
         active[channel.number] = on ? channel : nil
         // The message is posted before the handler is told of status on, and after the handler was told of status off.
         if on { owner.post(SpeakerStatus.message(channel.stream, on: true)) }
-        consumer?.statusChanged(isOn: on, of: channel.abi)
+        receiver?.statusChanged(isOn: on, of: channel.abi)
         if !on { owner.post(SpeakerStatus.message(channel.stream, on: false)) }
     }
 
-    private func fail(_ error: MediaGraphError) -> DeliveryOutcome {
-        // Post one error only, also if the handler fails again.
-        guard !hasFailed else { return .failed }
-        hasFailed = true
-        owner.postError(.processing, "\(owner.name): handler \(consumer?.name ?? ""): \(error)")
-        return .failed
+    /// Applies `on-error`. `channel` is `nil` if the handler failed at the end of all streams.
+    private func fail(
+        _ error: MediaGraphError, on channel: SpeakerChannel?, _ policy: FailurePolicy
+    ) -> DeliveryOutcome {
+        guard let element = owner.element else { return .failed }
+        failures.add(
+            error,
+            of: .init(
+                handler: "handler \(consumer?.name ?? "")", stream: channel?.stream.subject,
+                media: channel == nil ? nil : "block"),
+            policy, statistics, element, VirtualSpeakerElement.log)
+        switch policy {
+        case .stop: return .failed
+        case .pass: if channel != nil { statistics.countFrame() }
+        case .drop: if channel != nil { statistics.countDrop() }
+        case .detach:
+            if channel != nil { statistics.countFrame() }
+            isDetached = consumer?.detach() != true
+        }
+        return .passed
+    }
+}
+
+extension SpeakerStream {
+    /// The stream's name in messages, such as "bob's audio".
+    var subject: String {
+        switch self {
+        case .mixed: "the mix"
+        case .oneWay(let user): "\(user.name)'s audio"
+        case .shared: "the shared audio"
+        }
     }
 }

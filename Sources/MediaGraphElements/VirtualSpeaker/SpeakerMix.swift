@@ -173,6 +173,7 @@ final class SpeakerMixTap: PadTap, @unchecked Sendable {
     /// A copy of `channel` for flushes, which come on any thread, concurrently with the streaming thread.
     private let flushed = Mutex<SpeakerChannel?>(nil)
     private var segment = Segment.undefined
+    private var failures = FailedFrames()
 
     /// `ended` runs on the streaming thread when the mix ends.
     init(_ delivery: SpeakerDelivery, ended: @escaping @Sendable () -> Void) {
@@ -180,12 +181,15 @@ final class SpeakerMixTap: PadTap, @unchecked Sendable {
         self.ended = ended
     }
 
-    func start() { editor.markChanged() }
+    func start() {
+        failures = FailedFrames()
+        editor.reattach()
+    }
 
     override func received(_ buffer: inout PassingBuffer) -> FlowReturn {
         // The mix of several streams has no stream time.
         let times = AudioTimes(running: segment.runningTime(of: buffer.access.presentationTimestamp), stream: nil)
-        if editor.takeChange() { current = editor.wanted }
+        if editor.takeChange() { takeOver() }
         if let current {
             let result = edit(&buffer, current, times)
             guard result == .ok else { return result }
@@ -207,6 +211,12 @@ final class SpeakerMixTap: PadTap, @unchecked Sendable {
         return true
     }
 
+    private func takeOver() {
+        let wanted = editor.wanted
+        if wanted !== current { failures = FailedFrames() }
+        current = wanted
+    }
+
     private func edit(
         _ buffer: inout PassingBuffer, _ editor: AudioProcessorHandle, _ times: AudioTimes
     ) -> FlowReturn {
@@ -224,19 +234,44 @@ final class SpeakerMixTap: PadTap, @unchecked Sendable {
             case .pass:
                 // The editor may have turned silence into sound.
                 access.isGap = false
-            case .drop:
-                access.fill(with: 0)
-                access.isGap = true
-                delivery.statistics.countDrop()
+            case .drop: silence(access)
             case .fail(let reason):
-                throw MediaGraphError.processingFailed(.init(reason))
+                return fail(.processingFailed(.init(reason)), editor, .stop, access)
             case nil:
-                throw MediaGraphError.processingFailed(.init("audio", actual: "its buffer can't be mapped for writing"))
+                // Not the editor's failure.
+                let error = MediaGraphError.processingFailed(
+                    .init("audio", actual: "its buffer can't be mapped for writing"))
+                return fail(error, editor, delivery.failurePolicy == .detach ? .pass : delivery.failurePolicy, access)
             }
             return .ok
         } catch {
-            delivery.owner.postError(.processing, "\(delivery.owner.name): editor \(editor.name): \(error)")
-            return .error
+            return fail(.wrapping(error, editor.name), editor, delivery.failurePolicy, access)
         }
+    }
+
+    /// Replaces a dropped block with silence, because the mix goes on.
+    private func silence(_ block: BufferAccess) {
+        block.fill(with: 0)
+        block.isGap = true
+        delivery.statistics.countDrop()
+    }
+
+    /// Applies `on-error`.
+    private func fail(
+        _ error: MediaGraphError, _ editor: AudioProcessorHandle, _ policy: FailurePolicy, _ block: BufferAccess
+    ) -> FlowReturn {
+        guard let element = delivery.owner.element else { return .error }
+        failures.add(
+            error, of: .init(handler: "editor \(editor.name)", stream: SpeakerStream.mixed.subject, media: "block"),
+            policy, delivery.statistics, element, VirtualSpeakerElement.log)
+        switch policy {
+        case .stop: return .error
+        case .pass: block.isGap = false
+        case .drop: silence(block)
+        case .detach:
+            block.isGap = false
+            self.editor.detach(editor)
+        }
+        return .ok
     }
 }

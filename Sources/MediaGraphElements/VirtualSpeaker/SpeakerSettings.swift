@@ -9,6 +9,7 @@ struct SpeakerSettings: HandlerSettings {
     var memoryMode = MemoryModeSetting()
     var backPressure = BackPressure.auto
     var maxFrames: Int32 = 200
+    var onError = FailurePolicy.stop
     /// In nanoseconds.
     var latency: UInt64 = 0
     /// In nanoseconds.

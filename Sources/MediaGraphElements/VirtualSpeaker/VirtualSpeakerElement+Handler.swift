@@ -26,6 +26,10 @@ extension VirtualSpeakerElement {
         state.withLock { $0.attached = handle }
     }
 
+    func settingsDidChange(_ property: String) {
+        if property == "on-error" { delivery.failurePolicy = settings.current.onError }
+    }
+
     private func checkMemoryMode(queues: Bool) throws(MediaGraphError) {
         try settings.current.memoryMode.check(queues: queues, of: name, sequence: "a sequence of blocks")
     }

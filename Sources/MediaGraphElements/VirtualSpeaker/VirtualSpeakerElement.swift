@@ -78,6 +78,9 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
                     "max-frames", of: Self.self, \.maxFrames, range: .values(1...100_000),
                     "Maximum number of blocks that wait for the handler, of all streams together"),
                 .setting(
+                    "on-error", of: Self.self, \.onError, changes: .always,
+                    "What happens to a block whose handler or editor throws"),
+                .setting(
                     "latency", of: Self.self, \.latency, range: .values(0...10_000_000_000),
                     changes: .untilInitialized,
                     "Extra nanoseconds that a live mix waits for streams that exceed their reported latency; later samples aren't mixed"
@@ -91,7 +94,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
                     "stats", of: Self.self, default: NodeStatistics.nothing,
                     """
                     The node's counters since it left READY: frames (uint64, delivered blocks), dropped (uint64, \
-                    blocks), late-samples (uint64, samples of each channel that came too late for a live mix), handler-time \
+                    blocks), failed (uint64, blocks whose handler or editor failed while the graph went on), late-samples (uint64, samples of each channel that came too late for a live mix), handler-time \
                     (uint64, total nanoseconds), lateness (int64, nanoseconds, of the last block)
                     """
                 ) { $0.statistics },

@@ -8,6 +8,7 @@ import Testing
 
 @testable import MediaGraph
 @testable import MediaGraphCore
+@testable import MediaGraphElements
 
 /// Tests a speaker's handlers and editors: keeping blocks, blocking, editing, failing, and the stream's status.
 @Suite struct SpeakerCallbackTests {
@@ -120,6 +121,51 @@ import Testing
         } catch {
             #expect("\(error)".contains("not my cup of tea"), "\(error)")
             #expect("\(error)".contains("closure"), "\(error)")
+        }
+    }
+
+    @Test(
+        "SE-4 `on-error` decides what a block costs whose handler throws",
+        arguments: [FailurePolicy.pass, .drop, .detach])
+    func failingBlocks(policy: FailurePolicy) async throws {
+        let graph = try Graph(
+            "virtualspeaker name=s on-error=\(policy.nick) \(folder.source("a", noiseSamples(4800))) ! s.user_anna")
+        let calls = Log<String>()
+        let node = try graph.virtualSpeaker("s")
+        try node.receive { _, stream in
+            calls.add(stream.kind)
+            throw MediaGraphError.noAudio(.init("not my cup of tea"))
+        }
+        let events = graph.events
+        try await graph.run()
+        var warnings: [String] = []
+        for await case .warning(let warning) in events { warnings.append("\(warning)") }
+        #expect(warnings.count == 1, "\(warnings)")
+        let warning = try #require(warnings.first)
+        #expect(warning.contains("closure failed on") && warning.contains("not my cup of tea"), "\(warning)")
+        let counts = node.statistics
+        // Anna's file is one block, and the mix has ten.
+        #expect(calls.all.count == (policy == .detach ? 1 : 11))
+        #expect(counts.failed == (policy == .detach ? 1 : 11))
+        #expect(counts.dropped == (policy == .drop ? 11 : 0) && counts.frames == (policy == .drop ? 0 : 11))
+    }
+
+    @Test("SE-4 a block whose editor throws goes on, becomes silence, or is the last edited, as `on-error` says")
+    func failingEditor() async throws {
+        let samples = noiseSamples(4800)
+        for policy in [FailurePolicy.pass, .drop, .detach] {
+            let graph = try Graph(
+                "virtualspeaker name=s on-error=\(policy.nick) \(folder.source("a", samples)) ! s.user_anna")
+            let calls = Log<Bool>()
+            try graph.virtualSpeaker("s").edit { _ in
+                calls.add(true)
+                throw MediaGraphError.noAudio(.init("nothing to edit"))
+            }
+            let heard = try await Heard(graph)
+            #expect(heard.mixed == (policy == .drop ? [Int16](repeating: 0, count: 4800) : samples))
+            #expect(calls.all.count == (policy == .detach ? 1 : 10))
+            let counts = try graph.virtualSpeaker("s").statistics
+            #expect(counts.failed == (policy == .detach ? 1 : 10) && counts.dropped == (policy == .drop ? 10 : 0))
         }
     }
 

@@ -91,7 +91,7 @@ import Testing
                 videosource handler=counter options="frames=5,width=64,height=36" pace=fast !
                 rawdatapipe name=p handler=framemd5 options="location=/dev/full"
                 """)
-        #expect(problem == "p (rawdatapipe): handler framemd5: writing /dev/full: No space left on device")
+        #expect(problem == "p (rawdatapipe): handler framemd5 failed: writing /dev/full: No space left on device")
     }
 
     @Test("a file that can't be written is refused before the graph plays")

@@ -117,7 +117,7 @@ import Testing
                 """)
         #expect(
             problem == """
-                p (rawdatapipe): handler snapshot: option location of snapshot: /nonexistent/0.png can't be written: \
+                p (rawdatapipe): handler snapshot failed: option location of snapshot: /nonexistent/0.png can't be written: \
                 No such file or directory
                 """)
     }

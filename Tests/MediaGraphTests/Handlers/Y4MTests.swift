@@ -131,7 +131,7 @@ import Testing
         let error = await #expect(throws: GraphError.self) { try await graph.run() }
         #expect(
             error?.description == """
-                p (rawdatapipe): handler y4m: \(folder.file("x.y4m")): the frames change from \
+                p (rawdatapipe): handler y4m failed: \(folder.file("x.y4m")): the frames change from \
                 YUV4MPEG2 W2 H2 F25:1 Ip A1:1 C420jpeg XCOLORRANGE=LIMITED to \
                 YUV4MPEG2 W4 H2 F25:1 Ip A1:1 C420jpeg XCOLORRANGE=LIMITED, but the file has one header; \
                 put videoconvert ! videoscale and a caps filter before the pipe

@@ -157,4 +157,18 @@ import Testing
         machine.leave(.gone)
         #expect(machine.phase == .cancelled)
     }
+
+    @Test("SE-4 a detached handler gets nothing more in its run, and the next run begins anew")
+    func detached() {
+        for machine in [Machine(), Machine(.dropNewest)] {
+            machine.leave(.detached)
+            #expect(machine.phase == .detached)
+            #expect(machine.admit(.status(true)) == "ignored" && machine.next() == "exit")
+            #expect(!machine.reopen() && !machine.enterLast())
+            machine.state.stop()
+            #expect(machine.arm())
+            machine.state.open(nil)
+            #expect(machine.admit(.status(true)) == "deliver")
+        }
+    }
 }

@@ -120,7 +120,7 @@ import Testing
 
     @Test(
         "FO-2 `on-error` decides whether a frame whose observer fails passes, is dropped or ends the stream",
-        arguments: [FailurePolicy.pass, .drop, .stop], [VideoFormat.i420, .rgba])
+        arguments: [FailurePolicy.pass, .drop, .stop, .detach], [VideoFormat.i420, .rgba])
     func failures(policy: FailurePolicy, preference: VideoFormat) throws {
         struct Broken: Error {}
         let harness = try ObserverHarness.make(.i420, 16, 4, FramePreference(format: preference)) {
@@ -135,8 +135,16 @@ import Testing
         let counts = try #require(NodeCounts(harness.element))
         switch policy {
         case .pass:
-            #expect(harness.pull()?.bytes == bytes)
+            // The first frame passes as the observer left it, which wrote to the stream's own frame or to a copy.
+            #expect((harness.pull()?.bytes == bytes) == (preference == .rgba))
             #expect(counts.failed == 1 && counts.frames == 1 && counts.dropped == 0)
+            #expect(harness.push(bytes) == .ok)
+            #expect(harness.pull()?.bytes == bytes)
+        case .detach:
+            #expect(harness.pull()?.bytes != nil)
+            #expect(harness.push(bytes) == .ok)
+            #expect(harness.pull()?.bytes == bytes)
+            #expect(NodeCounts(harness.element)?.failed == 1 && NodeCounts(harness.element)?.frames == 2)
         case .drop:
             #expect(harness.bufferCount == 0)
             #expect(counts.failed == 1 && counts.frames == 0 && counts.dropped == 1)

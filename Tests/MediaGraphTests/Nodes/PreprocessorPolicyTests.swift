@@ -4,11 +4,12 @@ import Testing
 
 @testable import MediaGraph
 @testable import MediaGraphCore
+@testable import MediaGraphElements
 @testable import MediaGraphHandlers
 
 /// Tests the policies for frames whose handler fails or is late.
 @Suite struct PreprocessorPolicyTests {
-    private struct Broken: Error, CustomStringConvertible { let description = "out of luck" }
+    private struct Broken: Error, CustomStringConvertible { var description = "out of luck" }
 
     /// Sends twelve numbered frames through a preprocessor `p` into a pipe `pipe`.
     private static func graph(_ properties: String = "") throws -> Graph {
@@ -38,7 +39,7 @@ import Testing
     }
 
     @Test(
-        "PP-4 with on-error=pass a frame whose handler fails goes on unedited, with one warning"
+        "PP-4 with on-error=pass failed frames go on, unedited from the second failure on, with one warning"
     )
     func passes() async throws {
         let graph = try Self.graph("on-error=pass")
@@ -51,14 +52,89 @@ import Testing
         var canvas = CounterCanvas(width: 64, height: 48)
         let expected = (0..<12).map { number in
             canvas.draw(UInt32(number))
-            return [number, number % 3 == 1 ? Int(canvas.bytes[47 * 64]) : 99]
+            // The first failure is frame 1, which goes on as the handler left it.
+            return [number, number % 3 == 1 && number > 1 ? Int(canvas.bytes[47 * 64]) : 99]
         }
-        #expect(!expected.contains { $0[0] % 3 == 1 && $0[1] == 99 })
+        #expect(expected.count { $0[1] != 99 } == 3)
         #expect(arrivals.all == expected)
         let counts = try graph.preprocessor("p").statistics
         #expect(counts.frames == 12 && counts.failed == 4 && counts.dropped == 0)
         #expect(warnings.count == 1)
-        #expect(warnings.first?.contains("out of luck") == true)
+        let warning = try #require(warnings.first)
+        #expect(warning.contains("handler ClosureProcessor failed") && warning.contains("out of luck"), "\(warning)")
+        #expect(warning.contains("; the frame continues"), "\(warning)")
+    }
+
+    @Test("PP-4 with on-error=pass a frame isn't copied before the handler's first failure")
+    func copiesNothing() async throws {
+        let graph = try Self.graph("on-error=pass")
+        let element = try graph.element("p")
+        try graph.preprocessor("p").process { try Self.halfEdit(&$0) }
+        let node = ElementClass.implementation(of: element.element, as: PreprocessorElement.self)
+        let kept = Log<Bool>()
+        try graph.rawDataPipe("pipe").receive { _ in kept.add(node.undoesEdits) }
+        try await graph.run()
+        // Frame 1 fails first.
+        #expect(kept.all == (0..<12).map { $0 > 0 })
+    }
+
+    @Test("SE-4 with on-error=detach a handler that throws is taken away until the next run, and frames go on")
+    func detaches() async throws {
+        let graph = try Self.graph("on-error=detach")
+        let arrivals = try Self.arrivals(of: graph)
+        let calls = Log<Int>()
+        try graph.preprocessor("p").process { frame in
+            calls.add(Int(try FrameNumber.read(frame)))
+            return try Self.halfEdit(&frame)
+        }
+        for run in 1...2 {
+            let events = graph.events
+            try await graph.run()
+            var warnings: [String] = []
+            for await case .warning(let warning) in events { warnings.append("\(warning)") }
+            #expect(warnings.count == 1)
+            #expect(warnings.first?.contains("the handler gets no more frames") == true, "\(warnings)")
+            #expect(calls.all == (1...run).flatMap { _ in [0, 1] })
+            #expect(arrivals.all.count == 12 * run)
+            let counts = try graph.preprocessor("p").statistics
+            #expect(counts.frames == 12 && counts.failed == 1 && counts.dropped == 0)
+        }
+        // Frame 0 is edited, frame 1 is half-edited, and the others aren't.
+        #expect(arrivals.all.prefix(12).map { $0[1] == 99 } == (0..<12).map { $0 < 2 })
+    }
+
+    @Test("SE-4 a handler that is detached may be replaced while the graph runs")
+    func replaced() async throws {
+        let graph = try Self.graph("on-error=detach")
+        let node = try graph.preprocessor("p")
+        let arrivals = try Self.arrivals(of: graph)
+        try node.process { frame in
+            // The next handler is attached while this one still fails.
+            try node.process { frame in
+                var luma = try frame.mutablePlane(.y)
+                luma.fill(rows: 24..<48, with: 77)
+                return .pass
+            }
+            throw Broken()
+        }
+        try await graph.run()
+        #expect(arrivals.all.map { $0[1] == 77 } == (0..<12).map { $0 > 0 })
+    }
+
+    @Test("SE-4 errors that differ with each frame are reported four times at most, and all are counted")
+    func limitsWarnings() async throws {
+        let graph = try Self.graph("on-error=drop")
+        try graph.preprocessor("p").process { frame in
+            throw Broken(description: "frame \(try FrameNumber.read(frame))")
+        }
+        let events = graph.events
+        try await graph.run()
+        var warnings: [String] = []
+        for await case .warning(let warning) in events { warnings.append("\(warning)") }
+        let own = warnings.filter { $0.contains("ClosureProcessor") }
+        #expect(own.count == 4, "\(own)")
+        #expect(own.last?.contains("more errors of this handler aren't reported") == true, "\(own)")
+        #expect(try graph.preprocessor("p").statistics.failed == 12)
     }
 
     @Test("PP-4 with on-error=drop a frame whose handler fails is dropped and counted as both")

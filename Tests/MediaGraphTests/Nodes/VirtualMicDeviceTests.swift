@@ -41,6 +41,22 @@ import Testing
         #expect(samples.count == 48000 && Set(samples.map { abs($0) }).isSubset(of: [8191, 8192]))
     }
 
+    @Test(
+        "SE-4 a device's sound goes on when the processor throws, as `on-error` says",
+        arguments: ["pass", "drop", "detach"])
+    func failing(policy: String) async throws {
+        let calls = Log<Bool>()
+        let samples = try await play("pace=fast on-error=\(policy)") { mic in
+            try mic.process { _ in
+                calls.add(true)
+                throw MediaGraphError.noAudio(.init("nothing to edit"))
+            }
+        }
+        #expect(samples.count == 48000)
+        #expect(Set(samples.map { abs($0) }).isSubset(of: policy == "drop" ? [0] : [8191, 8192]))
+        #expect(policy == "detach" ? calls.all.count == 1 : calls.all.count > 1)
+    }
+
     @Test("VM-6 a device's block that waits longer than block-timeout is neither refused nor lost")
     func waits() async throws {
         let graph = try Graph(

@@ -117,7 +117,7 @@ import Testing
         #expect(Set(observer.calls.all) == ["captured 16", "pre-encode 200"])
         #expect(
             alice.description.contains(
-                "frameobserver name=post_capture position=post-capture ! preprocessor name=preprocessor ! frameobserver name=pre_encoder"
+                "frameobserver name=post_capture position=post-capture on-error=pass ! preprocessor name=preprocessor on-error=pass ! frameobserver name=pre_encoder"
             ))
     }
 
@@ -147,8 +147,8 @@ import Testing
         #expect(
             alice.description.hasSuffix(
                 """
-                observed_video_bob. ! rawdatapipe name=video_bob on-error=drop
-                session.video_bob ! frameobserver name=observer_video_bob position=pre-renderer ! tee \
+                observed_video_bob. ! rawdatapipe name=video_bob on-error=pass
+                session.video_bob ! frameobserver name=observer_video_bob position=pre-renderer on-error=pass ! tee \
                 name=observed_video_bob allow-not-linked=true
                 """))
         #expect(Description(alice.description).resolved().diagnose() == [])

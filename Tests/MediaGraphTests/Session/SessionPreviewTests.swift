@@ -150,7 +150,7 @@ import Testing
             alice.description == """
                 mediasession name=session room="\(room)" user="alice" join=false
                 videotestsrc is-live=true ! session.camera
-                session.preview ! rawdatapipe name=preview on-error=drop
+                session.preview ! rawdatapipe name=preview on-error=pass
                 """)
         #expect(Description(alice.description).resolved().diagnose() == [])
         try await alice.join()

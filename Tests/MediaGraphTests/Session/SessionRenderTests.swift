@@ -132,7 +132,7 @@ import Testing
         #expect(
             alice.description.contains(
                 """
-                session.preview ! rawdatapipe name=preview format=rgb engine-render=true on-error=drop \
+                session.preview ! rawdatapipe name=preview format=rgb engine-render=true on-error=pass \
                 ! rawdatapipe name=window
                 """))
         #expect(Description(alice.description).resolved().diagnose() == [])
