@@ -24,3 +24,20 @@ extension Pad {
         return PadProbe(pad: self, id: id)
     }
 }
+
+extension Pad {
+    /// Runs `body` once, at a moment when no data is leaving this source pad: at once if none is leaving now, otherwise on
+    /// the streaming thread, after the current push has returned. New data waits until `body` has returned, so `body` may
+    /// link the pad to another one. It must not change states.
+    package func whenIdle(_ body: @escaping @Sendable () -> Void) {
+        addProbe(GST_PAD_PROBE_TYPE_IDLE, holding: IdleBox(body)) { _, _, context in
+            Unmanaged<IdleBox>.fromOpaque(context!).takeUnretainedValue().body()
+            return GST_PAD_PROBE_REMOVE
+        }
+    }
+
+    private final class IdleBox: Sendable {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+}

@@ -42,6 +42,7 @@ public final class Session: Sendable {
     private let callbacks = DispatchQueue(label: "mediagraph.session")
     let sound: SoundReader
     let share: ShareLink
+    let observerChange = ObserverChange()
 
     /// Makes a session, which doesn't join its room yet.
     ///
@@ -229,6 +230,7 @@ public final class Session: Sendable {
         context.mirrorMode = mirrorMode
         (context.isVideoOn, context.isAuxVideoOn) = (!mutes(.camera), !mutes(.cameraAux))
         context.isAudioMuted = mutes(.microphone)
+        SessionObservation.set(sessionGraph.observers?.observation, in: &context)
         let links = pipes.compactMap(\.text) + (sessionGraph.observers?.texts ?? []) + sound.texts + share.texts
         return ([context.description(joins: !isPreviewing)] + links.sorted()).joined(separator: "\n")
     }

@@ -54,6 +54,7 @@ public struct SessionContext: Sendable {
     public var preProcessor: (any VideoProcessor & Sendable)?
 
     /// Observes frames at its positions (registerVideoFrameObserver). Not allowed together with `frameEditor`.
+    /// ``Session/setFrameObserver(_:)`` and ``Session/setFrameEditor(_:)`` change this later.
     public var frameObserver: (any SessionFrameObserver)?
     /// Edits frames at its positions (Agora's observer in read-write mode). Not allowed together with `frameObserver`.
     public var frameEditor: (any SessionFrameEditor)?

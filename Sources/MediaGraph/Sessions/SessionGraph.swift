@@ -9,7 +9,7 @@ import MediaGraphCore
 struct SessionGraph: Sendable {
     let graph: Graph
     let element: Element
-    /// The observers of the other users' video; `nil` if the context has none.
+    /// The session's observer, and the nodes that observe the other users' video.
     var observers: RemoteObservers? = nil
 
     var name: String { element.name }
