@@ -54,7 +54,12 @@ import Testing
     func events() throws {
         let folder = TemporaryFolder()
         let control = try folder.write("get p.stats\nset p.resolution=90p\nget p.handler\nget n.x\n", to: "control")
+        let mute = try folder.write("set call.camera-off=true\n", to: "mute")
         let runs = [
+            [
+                "--duration", "1200ms", "--control", mute,
+                "videotestsrc is-live=true ! call.camera mediasession name=call room=muted user=dan",
+            ],
             [
                 "--duration", "1200ms", "--control", control,
                 """

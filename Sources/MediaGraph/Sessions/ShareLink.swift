@@ -108,7 +108,8 @@ final class ShareLink: Sendable {
         let call = DeviceCall {
             Result { () throws(MediaGraphError) in
                 try ScreenTurn.make(factories, within: ScreenTurn.graphTimeLimit) { () throws(MediaGraphError) in
-                    try SessionGraph.make(parsing: text)
+                    // The last part of `text` may be caps, which can't end a bin's description.
+                    try SessionGraph.make(parsing: "\(text) ! identity silent=true")
                 }
             }
         }
@@ -120,10 +121,9 @@ final class ShareLink: Sendable {
                         + "for a server or driver; run `mediagraph doctor` to find it"))
         }
         let source = try answer.get()
-        let outputs = source.pads.filter { $0.direction == .source }
-        guard let pad = outputs.first, outputs.count == 1, source.pads.count == 1 else {
+        guard let pad = source.staticPad("src"), source.pads.count == 1 else {
             throw .invalidParameter(
-                .init("\"\(text)\"", actual: "must end with one stream, and begin with a source"))
+                .init("\"\(text)\"", actual: "must begin with a source, and end with one stream"))
         }
         return (source, Output(pad: pad, text: text))
     }

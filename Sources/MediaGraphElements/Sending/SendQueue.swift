@@ -170,7 +170,9 @@ struct SendQueue<Frame: Queueable> {
         phase = .stopped
         if keepsFrames {
             isOffOverdue = isOn
-            drain = isOn && !isFlushing ? .offWanted : .abandoned
+            // Status off may have been taken, but not have gone out yet.
+            let isUnderWay = drain == .wanted || drain == .offWanted
+            drain = (isOn || isUnderWay) && !isFlushing ? .offWanted : .abandoned
         } else {
             drain = !isFlushing && (isOn || queue.frameCount > 0) ? .wanted : .done
         }

@@ -108,11 +108,6 @@ extension Picture {
         let option = "option image of \(handler)"
         // Open the file here, because the decoder's errors don't name the file.
         var file = try ByteReader(path: path == "-" ? "./-" : path, option: option, interruption: Interruption())
-        // Opening a FIFO again, as the decoder does, could wait for ever.
-        guard file.isRegularFile else {
-            throw .invalidParameter(
-                .init(option, actual: "must be a file on disk; \(file.name) is a pipe or a device"))
-        }
         if let (width, height) = try sizeInHeader(&file), max(width, height) > Self.largestSide {
             throw .invalidParameter(
                 .init(

@@ -53,15 +53,4 @@ import Testing
         }
         #expect(read == frame)
     }
-
-    @Test(
-        "GR-12 a picture's FIFO is refused instead of waited for", .timeLimit(.minutes(1)),
-        arguments: ["background", "watermark"])
-    func pictureFIFO(handler: String) async throws {
-        #expect(mkfifo(folder.file("fifo"), 0o600) == 0)
-        let graph = try Graph(
-            "videotestsrc num-buffers=1 ! video/x-raw,format=BGRA ! preprocessor handler=\(handler) options=image=\(folder.file("fifo")) ! fakesink"
-        )
-        await #expect(throws: GraphError.self) { try await graph.run() }
-    }
 }

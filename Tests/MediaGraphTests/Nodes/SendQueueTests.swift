@@ -167,6 +167,25 @@ extension SendQueue<Int> {
         #expect(steps(&queue) == ["on 2"])
     }
 
+    @Test("RP-4 closed behind stopped sinks while status off is going out, the queue waits until it has")
+    func closedWhileOffGoesOut() {
+        for keepsFrames in [false, true] {
+            var queue = sendingQueue()
+            _ = offer(&queue, 1)
+            _ = queue.next()
+            if !keepsFrames { #expect(queue.next() == nil) }
+            queue.close(keepsFrames: keepsFrames)
+            guard case .off = queue.next() else {
+                Issue.record("no status off")
+                return
+            }
+            queue.close(keepsFrames: true)
+            #expect(!queue.isDrained)
+            #expect(steps(&queue) == ["drained"])
+            #expect(queue.isDrained)
+        }
+    }
+
     @Test("VM-1 a queue that is closed while it is flushing has nothing to drain")
     func closedWhileFlushing() {
         for keepsFrames in [false, true] {

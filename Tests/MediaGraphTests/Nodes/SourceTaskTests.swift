@@ -48,17 +48,20 @@ import Testing
                 let (size, frame) = (bytes.count, FrameDescription(width: 16, height: 16))
                 let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
                 memory.copyBytes(from: bytes)
+                let own = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
+                own.copyBytes(from: bytes)
+                let context = Unmanaged.passRetained(Releasing(own, released)).toOpaque()
+                try await sender.send(
+                    owning: own, frame,
+                    release: { Unmanaged<Releasing>.fromOpaque($0!).takeRetainedValue().release() },
+                    context: context)
                 try await sender.send(bytes, frame)
                 try await sender.send(bytes.span, frame)
                 try await sender.send(Data(bytes), frame)
                 try await sender.sendVideoFrame(bytes, width: 16, height: 16, dataLength: size)
                 try await sender.sendVideoFrame(Data(bytes), width: 16, height: 16, dataLength: size)
                 try await sender.sendVideoFrame(memory.baseAddress!, width: 16, height: 16, dataLength: size)
-                let context = Unmanaged.passRetained(Releasing(memory, released)).toOpaque()
-                try await sender.send(
-                    owning: memory, frame,
-                    release: { Unmanaged<Releasing>.fromOpaque($0!).takeRetainedValue().release() },
-                    context: context)
+                memory.deallocate()
                 await #expect(throws: MediaGraphError.self) {
                     try await sender.sendVideoFrame(Data(bytes), width: 16, height: 16, dataLength: size - 1)
                 }
@@ -66,7 +69,8 @@ import Testing
         let seen = Log<[UInt8]>()
         try graph.rawDataPipe("pipe").receive { seen.add($0.packedBytes) }
         try await graph.run()
-        #expect(seen.all == Array(repeating: Self.bytes, count: 7) && released.all == [true])
+        #expect(seen.all == Array(repeating: Self.bytes, count: 7))
+        #expect(released.all == [true])
     }
 
     /// Memory of an application that is sent without a copy.

@@ -107,6 +107,8 @@ import Testing
         graph.pipeline.elements.last?.setState(.paused)
         try send(source, at: 1)
         try send(source, at: 2)
+        let sink = try #require(graph.pipeline.elements.last?.staticPad("sink"))
+        #expect(waitUntil { sink.isReceiving })
         graph.pipeline.setState(.paused)
         #expect(log.all == ["on", "frame"])
         graph.pipeline.setState(.playing)
