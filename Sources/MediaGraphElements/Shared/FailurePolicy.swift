@@ -73,7 +73,8 @@ struct FailedFrames {
 
     /// Counts a failure and reports it: as an error with `stop`, and otherwise as a warning that says what it costs.
     mutating func add(
-        _ error: MediaGraphError, _ problem: ElementProblem = .processing, of subject: Subject, _ policy: FailurePolicy, _ statistics: NodeStatistics,
+        _ error: MediaGraphError, _ problem: ElementProblem = .processing, of subject: Subject, _ policy: FailurePolicy,
+        _ statistics: NodeStatistics,
         _ element: Element, _ log: DebugCategory
     ) {
         let text =
