@@ -11,6 +11,8 @@ final class ShareFloor: Sendable {
         var streams: Set<StreamKind> = []
         /// The transport's grant; `nil` without a transport.
         var grant: (any AnyObject & Sendable)?
+        /// Whether the transport has revoked the grant and not given a new one.
+        var isGrantLost = false
         /// The transport's last refusal. It isn't asked again before `end`, in nanoseconds, unless `remoteChanges`
         /// changes.
         var refusal: (error: MediaGraphError, end: UInt64, remoteChanges: UInt64)?
@@ -49,13 +51,13 @@ final class ShareFloor: Sendable {
         _ request: (_ user: String) throws(MediaGraphError) -> ShareDecision?
     ) throws(MediaGraphError) {
         try state.withLock { state throws(MediaGraphError) in
-            guard let user = state.user, let old = state.grant.take() else { return }
+            guard let user = state.user, state.grant != nil || state.isGrantLost else { return }
             // Released first: if it is still valid after all, it would exclude the new one.
-            _ = consume old
+            (state.grant, state.isGrantLost) = (nil, true)
             switch try request(user) {
-            case .granted(let grant): state.grant = grant
+            case .granted(let grant): (state.grant, state.isGrantLost) = (grant, false)
             case .sharedBy(let other): throw Self.shared(by: other)
-            case nil: break
+            case nil: state.isGrantLost = false
             }
         }
     }

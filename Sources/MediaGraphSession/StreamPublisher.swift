@@ -193,8 +193,8 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
 
     /// Asks the sources upstream to stop sending, or to start again. A source that also feeds other elements goes on.
     private func askSources(toSend isOn: Bool) {
-        let source = owner.element?.staticPad(kind.inputPad)?.peer?.parent
-        guard source?.alsoFeedsOthers == false else { return }
+        // A source that was stopped before it got a second reader must start again too.
+        guard isOn || owner.element?.staticPad(kind.inputPad)?.peer?.parent?.alsoFeedsOthers == false else { return }
         appSink.staticPad("sink")?.sendUpstream(SendRequest.event(on: isOn))
     }
 

@@ -42,20 +42,17 @@ private final class MuxerInputs: Sendable {
 
     func end() { state.withLock { $0.isOver = true } }
 
-    /// Watches an input until its first buffer. A seek may bring one after EOS.
+    /// Watches an input until its first buffer or EOS.
     private func watch(_ pad: Pad) {
         pad.watchArrivals { [self, name = pad.name] arrival in
             state.withLock { state in
                 guard !state.isOver else { return false }
                 switch arrival {
                 case .event: return true
-                case .endOfStream:
-                    state.ended.insert(name)
-                    return true
-                case .buffer:
-                    state.hasData = true
-                    return false
+                case .buffer: state.hasData = true
+                case .endOfStream: state.ended.insert(name)
                 }
+                return false
             }
         }
     }

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// GStreamer can't interrupt them: `filesink` waits in `open` for a reader, and both wait in `write`, with a lock that the
 /// change of state needs. If a stop takes longer than `patience`, a thread becomes a reader of the pipe, and discards
-/// what is in it until the graph has stopped. The stalled reader then finds the end behind what it has read.
+/// what is in it, while it is full, until the graph has stopped. A reader that is merely very slow misses these bytes.
 final class StalledPipes: Sendable {
     private static let patience = Duration.seconds(1)
     private let isOver = BlockingMonitor(false)
@@ -27,8 +27,16 @@ final class StalledPipes: Sendable {
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
+        // Only a full pipe blocks its writer. What is in any other pipe belongs to its reader.
+        let writer = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+        guard writer >= 0 else { return }
+        defer { close(writer) }
+        func isFull() -> Bool {
+            var request = pollfd(fd: writer, events: Int16(POLLOUT), revents: 0)
+            return poll(&request, 1, 0) == 0
+        }
         var bytes = [UInt8](repeating: 0, count: 65_536)
-        while waits(Glibc.read(descriptor, &bytes, bytes.count) > 0 ? .zero : .milliseconds(10)) {}
+        while waits(isFull() && Glibc.read(descriptor, &bytes, bytes.count) > 0 ? .zero : .milliseconds(10)) {}
     }
 }
 

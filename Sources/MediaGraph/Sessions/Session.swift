@@ -142,23 +142,26 @@ public final class Session: Sendable {
     /// Starts the graph. Throws `notInSession` if `leave` has been called more often than `leaveCount` times.
     private func start(joins: Bool, _ leaveCount: Int) async throws(MediaGraphError) {
         // A task, so that `leave` can wait for it.
-        let starting = Task { () -> Result<Void, MediaGraphError> in
-            // A run that ended by itself may still be stopping.
-            await state.withLock { $0.leaving }?.value
-            // Setting `join` only fails while the graph runs, and then `graph.start` throws.
-            try? await setJoins(joins)
-            let hasLeft = { [self] in state.withLock { $0.leaveCount != leaveCount } }
-            do throws(GraphError) {
-                guard !hasLeft() else { throw .stopped }
-                try await graph.start()
-                guard !hasLeft() else {
-                    await graph.stop()
-                    throw .stopped
-                }
-                return .success(())
-            } catch { return .failure(MediaGraphError(error, "the session")) }
+        let starting = state.withLock { [self] state in
+            let starting = Task { () -> Result<Void, MediaGraphError> in
+                // A run that ended by itself may still be stopping.
+                await self.state.withLock { $0.leaving }?.value
+                // Setting `join` only fails while the graph runs, and then `graph.start` throws.
+                try? await self.setJoins(joins)
+                let hasLeft = { self.state.withLock { $0.leaveCount != leaveCount } }
+                do throws(GraphError) {
+                    guard !hasLeft() else { throw .stopped }
+                    try await self.graph.start()
+                    guard !hasLeft() else {
+                        await self.graph.stop()
+                        throw .stopped
+                    }
+                    return .success(())
+                } catch { return .failure(MediaGraphError(error, "the session")) }
+            }
+            state.starting = starting
+            return starting
         }
-        state.withLock { $0.starting = starting }
         let result = await withTaskCancellationHandler {
             await starting.value
         } onCancel: {

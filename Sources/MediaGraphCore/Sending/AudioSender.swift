@@ -173,6 +173,10 @@ extension AudioSender {
     ) throws -> SendSuspension? {
         var outgoing = MGOutgoingAudio(data, length, rate, channels, timestamp)
         (outgoing.release, outgoing.release_context) = (release, context)
+        guard !Task.isCancelled else {
+            outgoing.releaseMedia()
+            throw CancellationError()
+        }
         return try SendSuspension.begin { waiter, ticket, error in
             abi.send_later(control.context, &outgoing, waiter, SendSuspension.done, &ticket, error)
         }
@@ -190,6 +194,12 @@ extension MediaGraphError {
 }
 
 extension MGOutgoingAudio {
+    /// Returns the block's memory to its owner, if the block isn't sent.
+    package func releaseMedia() {
+        release?(release_context)
+        if let buffer { _ = Buffer(taking: buffer) }
+    }
+
     package init(_ data: UnsafeRawPointer?, _ length: Int, _ rate: Int, _ channels: Int, _ timestamp: ClockTime?) {
         self.init(
             data: data, length: Int64(length), rate: Int32(clamping: rate), channels: Int32(clamping: channels),

@@ -14,12 +14,11 @@ final class SendSuspension: Sendable {
     private let ticket = Atomic<UInt64>(0)
 
     /// Sends by calling a sender's `send_later` through `start`, which reads the bytes before it returns. Returns a
-    /// suspension to wait for if there is no room yet. Throws the node's error, and `CancellationError` in a cancelled
-    /// task.
+    /// suspension to wait for if there is no room yet. Throws the node's error. The caller checks for cancellation first,
+    /// because it owns the payload until then.
     static func begin(
         _ start: (UnsafeMutableRawPointer, inout UInt64, UnsafeMutablePointer<MGError>) -> Int32
     ) throws -> SendSuspension? {
-        try Task.checkCancellation()
         let suspension = SendSuspension()
         let waiter = Unmanaged.passRetained(suspension)
         var ticket: UInt64 = 0

@@ -93,6 +93,12 @@ public final class VideoSender: MediaSender, @unchecked Sendable {
 }
 
 extension MGOutgoingFrame {
+    /// Returns the frame's memory to its owner, if the frame isn't sent.
+    package func releaseMedia() {
+        release?(release_context)
+        if let buffer { _ = Buffer(taking: buffer) }
+    }
+
     init(
         _ frame: FrameDescription, _ data: UnsafeRawPointer?, _ length: Int,
         _ release: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?, _ context: UnsafeMutableRawPointer?
@@ -189,7 +195,11 @@ extension VideoSender {
     }
 
     private func begin(_ outgoing: inout MGOutgoingFrame) throws -> SendSuspension? {
-        try SendSuspension.begin { waiter, ticket, error in
+        guard !Task.isCancelled else {
+            outgoing.releaseMedia()
+            throw CancellationError()
+        }
+        return try SendSuspension.begin { waiter, ticket, error in
             abi.send_later(control.context, &outgoing, waiter, SendSuspension.done, &ticket, error)
         }
     }

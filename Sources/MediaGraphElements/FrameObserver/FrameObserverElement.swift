@@ -210,12 +210,15 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
     private func fail(_ error: MediaGraphError, _ observer: ObserverHandle) -> FlowReturn {
         var policy = FailurePolicy(rawValue: onError.load(ordering: .relaxed)) ?? .stop
         // A frame that can't be shown isn't the observer's failure.
-        if policy == .detach, !hasThrown { policy = .pass }
+        let isObservers = hasThrown
+        if policy == .detach, !isObservers { policy = .pass }
         hasThrown = false
         failures.add(
-            error, of: .init(handler: "observer \(observer.name)", stream: currentStream?.owner), policy, statistics,
+            error,
+            of: .init(handler: "observer \(observer.name)", hasThrown: isObservers, stream: currentStream?.owner),
+            policy, statistics,
             element, Self.log)
-        undoesEdits = policy == .pass
+        undoesEdits = policy == .pass && isObservers
         if policy == .detach { detach(observer) }
         return policy.settle(statistics)
     }

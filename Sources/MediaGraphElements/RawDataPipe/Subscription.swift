@@ -261,11 +261,14 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         _ error: MediaGraphError, _ problem: ElementProblem = .processing, media: String? = "frame"
     ) -> DeliveryOutcome {
         guard let element = pipe.owner.element else { return .failed }
-        // A frame that can't be delivered isn't the receiver's failure.
-        let policy = setup.onError == .detach && !hasThrown ? .drop : setup.onError
+        // A frame that can't be delivered isn't the receiver's failure, and nobody gets it.
+        let (isReceivers, policy) = (hasThrown, setup.onError == .stop || hasThrown ? setup.onError : .drop)
         hasThrown = false
         failures.add(
-            error, problem, of: .init(handler: "handler \(consumer.name)", stream: stream?.owner, media: media), policy,
+            error, problem,
+            of: .init(
+                handler: "handler \(consumer.name)", hasThrown: isReceivers, stream: stream?.owner, media: media),
+            policy,
             pipe.statistics, element, RawDataPipeElement.log)
         switch policy {
         case .stop: return .failed

@@ -33,6 +33,8 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
         var isPlaying = false
         /// Whether downstream has asked the source to stop sending until further notice.
         var isMuted = false
+        /// Whether the source couldn't start when downstream asked it to. The next change tries again.
+        var hasFailed = false
         /// Whether the source sends: between `startSend` and `stopSend`.
         var isSending = false
         /// The thread that is calling `startSend` or `stopSend`.
@@ -41,7 +43,7 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
         /// Returns whether to call `startSend` (true) or `stopSend` (false) next; `nil` if neither is due, and then no
         /// thread is the caller any more.
         mutating func nextCall() -> Bool? {
-            let sends = isPlaying && !isMuted
+            let sends = isPlaying && !isMuted && !hasFailed
             guard sends != isSending else {
                 caller = nil
                 return nil
@@ -183,7 +185,7 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
     /// again, posts its error.
     func received(_ structure: Structure) {
         guard let isOn = SendRequest.isOn(structure) else { return }
-        do throws(MediaGraphError) { try update { $0.isMuted = !isOn } } catch {
+        do throws(MediaGraphError) { try update(isRequest: true) { $0.isMuted = !isOn } } catch {
             gate.owner.postError(.settings, "\(gate.owner.name): \(error)")
         }
     }
@@ -192,10 +194,11 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
     ///
     /// One thread at a time calls the source; others wait. A change from inside such a call is made at once, and the
     /// outer call then follows it. No lock is held while the source is called.
-    private func update(_ body: (inout State) -> Void) throws(MediaGraphError) {
+    private func update(isRequest: Bool = false, _ body: (inout State) -> Void) throws(MediaGraphError) {
         let thread = currentThreadID()
         let isCaller = state.wait { state -> Bool? in
             guard state.caller == nil || state.caller == thread else { return nil }
+            state.hasFailed = false
             body(&state)
             gate.isMuted.store(state.isMuted, ordering: .releasing)
             defer { state.caller = thread }
@@ -216,8 +219,12 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
             do throws(MediaGraphError) { try handle.startSend() } catch {
                 gate.close()
                 _ = gate.drain()
-                // Until the element goes to PLAYING again.
-                state.withLock { ($0.isPlaying, $0.isSending, $0.caller) = (false, false, nil) }
+                // If a state change has failed, until the element goes to PLAYING again. After a request, the element
+                // plays on, and the next request tries again.
+                state.withLock { state in
+                    if isRequest { state.hasFailed = true } else { state.isPlaying = false }
+                    (state.isSending, state.caller) = (false, nil)
+                }
                 throw error
             }
             gate.startSendReturned()
@@ -229,9 +236,10 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
     func uninitialize() {
         gate.uninitialize()
         let handle = state.withLock { state in
-            defer { state.named = nil }
+            defer { (state.named, state.isMuted) = (nil, false) }
             return state.current
         }
+        gate.isMuted.store(false, ordering: .releasing)
         handle?.uninitialize()
     }
 

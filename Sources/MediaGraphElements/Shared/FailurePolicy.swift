@@ -49,6 +49,8 @@ struct FailedFrames {
     struct Subject {
         /// The handler, such as "handler blur".
         let handler: String
+        /// Whether the handler threw, and not the preparation of a frame for it.
+        var hasThrown = true
         /// The stream, such as "bob's video"; `nil` if it isn't a user's.
         var stream: String?
         /// "frame" or "block"; `nil` if the handler failed at the end of the stream.
@@ -78,7 +80,7 @@ struct FailedFrames {
         _ element: Element, _ log: DebugCategory
     ) {
         let text =
-            "\(element.name): \(subject.handler) failed\(subject.stream.map { " on \($0)" } ?? ""): \(error)"
+            "\(element.name): \(subject.handler)\(subject.hasThrown ? " failed" : "")\(subject.stream.map { " on \($0)" } ?? ""): \(error)"
             + subject.cost(policy)
         guard policy != .stop else {
             // Only one error, even if several calls fail.

@@ -67,12 +67,7 @@ final class FrameMarks: Sendable {
     let flip = Atomic<Int32>(0)
 }
 
-extension MGOutgoingFrame: OutgoingMedia {
-    func releaseMedia() {
-        release?(release_context)
-        if let buffer { _ = Buffer(taking: buffer) }
-    }
-}
+extension MGOutgoingFrame: OutgoingMedia {}
 
 extension SendGate where Payload == QueuedFrame {
     /// Returns a buffer from the pool for frames of this description, and the caps that say how the frame is laid out.

@@ -156,9 +156,4 @@ final class SentAudioFormat: SentFormatDescription {
     }
 }
 
-extension MGOutgoingAudio: OutgoingMedia {
-    func releaseMedia() {
-        release?(release_context)
-        if let buffer { _ = Buffer(taking: buffer) }
-    }
-}
+extension MGOutgoingAudio: OutgoingMedia {}

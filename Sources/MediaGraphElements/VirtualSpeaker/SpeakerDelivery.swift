@@ -241,10 +241,10 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
         }
         if let failure { return fail(failure, on: channel, failurePolicy) }
         guard let isKept else {
-            // Not the handler's failure.
+            // Not the handler's failure, and nobody gets the block.
             return fail(
                 .processingFailed(.init("audio", actual: "its buffer can't be mapped for reading")), on: channel,
-                failurePolicy == .detach ? .drop : failurePolicy)
+                failurePolicy == .stop ? .stop : .drop)
         }
         if !isKept { statistics.countDrop() }
         statistics.countFrame()

@@ -347,31 +347,4 @@ import Testing
         try #require(hasStopped)
         await run.graph.stop()
     }
-
-    @Test("DV-2 an end that is requested in a pause comes after the pause, and the device isn't lost")
-    func endsAfterPause() async throws {
-        let run = try DeviceRun("")
-        try await run.graph.start()
-        #expect(try await eventually { run.frames >= 3 })
-        run.graph.pipeline.setState(.paused)
-        let sink = try #require(try run.graph.element("d").staticPad("src")?.peer)
-        // The sink holds the next frame.
-        #expect(try await eventually { sink.isReceiving })
-        run.graph.requestEndOfStream()
-        let position = try run.state
-        #expect(try await eventually { position.withLock(wakes: false) { $0.ending != .none } })
-        // The limits for a device that doesn't answer. None of them may apply in a pause.
-        for limit in [Duration.seconds(3), .milliseconds(1500)] {
-            try await Task.sleep(for: .milliseconds(50))
-            run.clock.advance(by: limit)
-        }
-        try await Task.sleep(for: .milliseconds(50))
-        #expect(position.withLock(wakes: false) { $0.loss == nil })
-        run.graph.pipeline.setState(.playing)
-        guard case .endOfStream = try await run.graph.waitUntilEnd() else {
-            Issue.record("the graph ended differently")
-            return
-        }
-        await run.graph.stop()
-    }
 }

@@ -73,6 +73,26 @@ import Testing
         #expect(released.all == [true])
     }
 
+    @Test("SE-13 a cancelled task that sends memory without a copy gets it back, once")
+    func releasedWhenCancelled() async throws {
+        let graph = try Graph("videosource name=src pace=fast ! fakesink")
+        let source = RecordingSource()
+        try graph.videoSource("src").attach(source)
+        try await graph.start()
+        let released = Log<Bool>()
+        let sending = Task { [sender = source.sender] in
+            withUnsafeCurrentTask { $0?.cancel() }
+            let own = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.bytes.count, alignment: 16)
+            let context = Unmanaged.passRetained(Releasing(own, released)).toOpaque()
+            try await sender.send(
+                owning: own, Self.frame(0),
+                release: { Unmanaged<Releasing>.fromOpaque($0!).takeRetainedValue().release() }, context: context)
+        }
+        await #expect(throws: CancellationError.self) { try await sending.value }
+        #expect(released.all == [true])
+        await graph.stop()
+    }
+
     /// Memory of an application that is sent without a copy.
     private final class Releasing {
         private let memory: UnsafeMutableRawBufferPointer
