@@ -51,7 +51,7 @@ typedef struct {
 
 static const int32_t MG_RAW = 0, MG_NATIVE = 1, MG_ENCODED = 2;
 
-// How a frame is retained when its buffer's pool has none to spare: with MG_STACK not at all, with MG_HEAP as a copy.
+// Whether a frame can be retained when its buffer's pool has no buffer to spare. MG_STACK: no. MG_HEAP: as a copy.
 static const int32_t MG_STACK = 0, MG_HEAP = 1;
 
 // What a handler does with a frame. MG_STOP: it ends the stream, and `error` gives the reason. MG_GONE: a delegate no
@@ -169,8 +169,8 @@ typedef struct {
     int32_t (*frame)(void *context, const MGAudioStream *stream, const MGAudioFrame *frame, MGError *error);
     void (*status)(void *context, const MGAudioStream *stream, int32_t on);
     int32_t (*end)(void *context, MGError *error);  // end of all streams; no calls follow until the next `start`
-    // Called after a `frame` that failed, if the handler is then detached. Returns 1 if only a part of the handler is,
-    // and the rest gets what follows; otherwise no calls follow until the next `start`.
+    // Called after a `frame` that failed, if the failure detaches the handler. Returns 1 if only a part of the handler
+    // is detached: the rest continues to be called. With 0, no calls follow until the next `start`.
     int32_t (*detach)(void *context);
     void (*destroy)(void *context);
     char name[64];

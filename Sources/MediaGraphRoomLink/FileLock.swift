@@ -75,7 +75,7 @@ final class FileLock: Sendable {
         _ = text.withUTF8 { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
     }
 
-    /// Whether the lock still counts: the file is in its place.
+    /// Whether the lock is still effective: its file is still at its path.
     var isInPlace: Bool { Self.isFile(descriptor, at: path) }
 
     /// Removes the file, unless another one has taken its place. Releasing this object releases the lock.

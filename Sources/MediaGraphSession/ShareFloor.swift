@@ -52,7 +52,7 @@ final class ShareFloor: Sendable {
     ) throws(MediaGraphError) {
         try state.withLock { state throws(MediaGraphError) in
             guard let user = state.user, state.grant != nil || state.isGrantLost else { return }
-            // Released first: if it is still valid after all, it would exclude the new one.
+            // Release the old grant first: if it were still valid, it would prevent the new one.
             (state.grant, state.isGrantLost) = (nil, true)
             switch try request(user) {
             case .granted(let grant): (state.grant, state.isGrantLost) = (grant, false)

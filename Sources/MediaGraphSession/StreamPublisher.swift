@@ -40,8 +40,8 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
 
         init(_ membership: Membership, _ stream: RoomStream) { (self.membership, self.stream) = (membership, stream) }
 
-        /// Tells the room how the stream has changed. One thread at a time does this, without holding a lock, and goes
-        /// on with what other threads have changed meanwhile. So the last thing that the room is told is true.
+        /// Tells the room how the stream has changed. One thread at a time does this, without holding a lock, and also
+        /// reports changes that other threads make meanwhile. So the last report matches the stream's status.
         func tellRoom() {
             var isTelling = false
             while let change = nextChange(isTelling) {
@@ -163,12 +163,12 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
             + (target.withLock { $0.publication }?.stream.remoteStatistics.dropped.load(ordering: .relaxed) ?? 0)
     }
 
-    /// Mutes or unmutes the stream, as `isMuted` says. Any thread may call this; one at a time mutes or unmutes, and goes
-    /// on with what others want meanwhile. `isMuted` runs under a lock, so that of two concurrent calls the later one
-    /// counts.
+    /// Mutes the stream if `isMuted` returns true, and otherwise unmutes it. Any thread may call this. One thread at a
+    /// time does the work, and also carries out calls that other threads make meanwhile. `isMuted` runs under a lock,
+    /// so that of two concurrent calls the later one takes effect.
     ///
-    /// Readers are told at once that the stream is off. Sources upstream that can stop are stopped; what the others send
-    /// is left out and counted.
+    /// Readers are told at once that the stream is off. Sources upstream that can stop are stopped; buffers from other
+    /// elements are discarded and counted.
     func mute(_ isMuted: () -> Bool) { followMuting { $0.isWanted = isMuted() } }
 
     private func followMuting(_ body: (inout Muting) -> Void) {

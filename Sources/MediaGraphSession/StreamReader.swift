@@ -235,7 +235,8 @@ package final class StreamReader: Sendable {
         statistics.countDrop()
     }
 
-    /// Tells the reader that the stream leaves buffers out from now on, without which later encoded ones can't be decoded.
+    /// Tells the reader that buffers will be missing from now on. Encoded buffers after the gap can be decoded only
+    /// from a key frame on.
     func buffersWillBeMissing() { monitor.withLock { $0.coding.lacksKeyFrame = $0.coding.isEncoded } }
 
     /// Sets whether the user should be sending the stream.

@@ -87,8 +87,9 @@ private final class BufferLimit {
         return GST_PAD_PROBE_HANDLED
     }
 
-    /// Returns the timestamp at which a buffer ends. A buffer without a duration counts as long as the time since the
-    /// previous one, because buffers from its end on are dropped, and it is not to be among them.
+    /// Returns the timestamp at which a buffer ends. A buffer without a duration is taken to last as long as the
+    /// interval since the previous buffer. With a length of zero it would be dropped itself, because buffers that begin
+    /// at the end or later are dropped.
     private func end(of buffer: GstBuffer) -> GstClockTime {
         let begin = buffer.pts
         guard begin != .max else { return .max }

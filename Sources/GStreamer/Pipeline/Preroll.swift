@@ -49,7 +49,7 @@ extension Element {
             g_type_check_instance_is_a(raw.assumingMemoryBound(to: GTypeInstance.self), gst_base_sink_get_type()) != 0
         else { return false }
         let sink = raw.assumingMemoryBound(to: GstBaseSink.self)
-        // A sink that renders a buffer has this lock for as long as that takes, and holds none.
+        // A sink has this lock locked while it renders a buffer; it isn't holding a buffer in PAUSED then.
         guard g_mutex_trylock(&sink.pointee.preroll_lock) != 0 else { return false }
         defer { g_mutex_unlock(&sink.pointee.preroll_lock) }
         return sink.pointee.have_preroll != 0

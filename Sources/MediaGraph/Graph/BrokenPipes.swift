@@ -1,8 +1,9 @@
 import Glibc
 
 extension Graph {
-    /// Makes a pipe whose reader has gone an element's error: SIGPIPE would end the process, and cut its other files off.
-    /// GIO does the same for its sockets. A handler that the program has set stays.
+    /// Ignores SIGPIPE, so that a write to a pipe whose reader has gone is an element's error. The signal would end the
+    /// process and leave its other files incomplete. GIO ignores it too, for its sockets. A handler that the program
+    /// has set is kept.
     static let ignoresBrokenPipes: Void = {
         var action = sigaction()
         guard sigaction(SIGPIPE, nil, &action) == 0,

@@ -64,9 +64,11 @@ extension Graph {
 }
 
 extension Graph {
-    /// Explains why a property mustn't be set in a running graph: with this text as its value, the element would write a
-    /// file that the graph reads, or that it writes elsewhere, or would read one that the graph writes. `nil` if it may
-    /// be set. `besides` are files that the program itself uses.
+    /// Returns why a property mustn't be set to this text while the graph runs; `nil` if it may be set.
+    ///
+    /// The reason is a conflict over a file: the element would write a file that the graph or the program reads or
+    /// writes elsewhere, such as the description's own, or would read one that is being written. `besides` are the
+    /// files that the program itself uses.
     package func fileConflict(
         setting property: String, of element: Element, to text: String, besides own: [FileUse] = []
     ) -> String? {

@@ -208,8 +208,8 @@ public struct RawDataPipeNode: GraphNode {
     /// grows, frames already on their way still have the smaller size.
     ///
     /// Throws `alreadyInUse` if the delegate is already subscribed to this pipe, `invalidParameter` if the pipe's
-    /// `buffer-type` allows no resolution but `native` or no format but `auto`, and `unsupported` if the frames can't be
-    /// delivered in this format.
+    /// `buffer-type` doesn't allow this resolution or format, and `unsupported` if the frames can't be delivered in
+    /// this format.
     ///
     /// - Parameters:
     ///   - resolution: The greatest height of the frames; with `buffer-type=native` and `encoded`, it must be `native`.
@@ -302,10 +302,10 @@ extension Graph {
     /// Returns the `rawdatapipe` or stock `appsink` of that name.
     ///
     /// An `appsink` keeps the properties that the description sets, `sync` among them. Frames have the stream's own
-    /// format; formats that MediaGraph doesn't support are converted to I420. Frames are scaled and converted to other
-    /// formats only for a delegate that asks for it. The queue holds `max-buffers` frames, or 2 if that isn't set. With `drop=true` a full queue
-    /// drops old frames, with only `max-buffers` set it blocks, and with neither it behaves as a `rawdatapipe` with
-    /// `backpressure=auto`. The `appsink` doesn't emit its signals.
+    /// format; formats that MediaGraph doesn't support are converted to I420. Only a delegate's subscription can ask
+    /// for another resolution or format. The queue holds `max-buffers` frames, or 2 if that isn't set. With `drop=true`
+    /// a full queue drops old frames, with only `max-buffers` set it blocks, and with neither it behaves as a
+    /// `rawdatapipe` with `backpressure=auto`. The `appsink` doesn't emit its signals.
     ///
     /// Throws `noSuchNode` or `wrongKind`, and `wrongUsage` for an `appsink` that is first looked up while the graph
     /// runs.

@@ -1,7 +1,9 @@
 import MediaGraphCore
 
-/// How a session's pipes, shares included, and previews deliver video (ZEGO's `ZegoCustomVideoRenderConfig`). These are properties of
-/// their `rawdatapipe` elements. They are part of the ``SessionContext`` and can't change while the session runs.
+/// How a session's pipes, share pipes and previews deliver video (ZEGO's `ZegoCustomVideoRenderConfig`).
+///
+/// The settings are properties of the `rawdatapipe` elements. They are part of the ``SessionContext`` and can't change
+/// while the session runs.
 public struct CustomVideoRender: Sendable, Hashable {
     /// Whether delegates get raw pixels, native buffers or encoded access units. With the latter two, `subscribe`
     /// accepts only the resolution `native`.

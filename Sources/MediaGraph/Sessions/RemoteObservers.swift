@@ -54,7 +54,7 @@ final class RemoteObservers: Sendable {
         }
     }
 
-    /// Adds the observers of all users in the room. Returns what is still to be linked.
+    /// Adds an observer for each user in the room. Returns the links that the caller must still change.
     func addAll(_ sessionGraph: SessionGraph) throws(MediaGraphError) -> [Relinking] {
         var relinkings: [Relinking] = []
         for user in state.withLock({ $0.users.sorted() }) {
@@ -63,8 +63,8 @@ final class RemoteObservers: Sendable {
         return relinkings
     }
 
-    /// Adds an observer, unless there is one or nobody wants to observe. If the user's video is already read, returns
-    /// what is still to be linked.
+    /// Adds an observer for a user, unless the user has one or the session observes no remote video. If the user's
+    /// video is already being read, returns the link that the caller must still change.
     private func add(for user: String, _ sessionGraph: SessionGraph) throws(MediaGraphError) -> Relinking? {
         let pad = Self.pad(of: user)
         let (isKnown, observation) = state.withLock { ($0.chains[pad] != nil, $0.observation) }
@@ -111,8 +111,8 @@ final class RemoteObservers: Sendable {
         for element in [chain.observer, chain.tee] { sessionGraph.remove(element) }
     }
 
-    /// Removes all observers. Returns what is still to be linked: the users' video to its readers. Remove the elements
-    /// that this returns after that.
+    /// Removes the observers without readers, and prepares the removal of the others: returns the changes that link
+    /// each user's video to its reader directly, and the elements to remove after these changes.
     func removeAll(_ sessionGraph: SessionGraph) -> (relinkings: [Relinking], elements: [Element]) {
         var (relinkings, elements): ([Relinking], [Element]) = ([], [])
         for (pad, chain) in state.withLock({ $0.chains }).sorted(by: { $0.key < $1.key }) {

@@ -86,9 +86,9 @@ public struct SessionContext: Sendable {
     /// Like `videoMemoryMode`, for shares.
     public var shareMemoryMode: MemoryMode?
 
-    /// What the failure of a handler costs: of the pre-processor, the frame observer or editor, the virtual speaker, and
-    /// the pipes' delegates. It is never the session or the camera. In descriptions, this is the property `on-error` of
-    /// the handler's node.
+    /// What happens when a handler throws: the pre-processor, the frame observer or editor, the virtual speaker, or a
+    /// pipe's delegate. The session and the camera continue in any case. In descriptions, this is the property
+    /// `on-error` of the handler's node.
     public var onError = HandlerFailurePolicy.pass
 
     /// Creates a context for a user in a room, with default values for all other settings.

@@ -3,15 +3,15 @@ import MediaGraphCore
 import Synchronization
 
 extension Session {
-    /// Registers a frame observer at any time, also while in the room, or removes the current observer or editor with
-    /// `nil` (Agora's registerVideoFrameObserver).
+    /// Registers a frame observer in place of the current observer or editor; `nil` only removes the current one
+    /// (Agora's registerVideoFrameObserver). May be called at any time, also while in the room.
     ///
-    /// The new observer replaces the context's ``SessionContext/frameObserver`` or ``SessionContext/frameEditor``, and one
-    /// that was registered before. It is called from the next frame on, at its positions. When this returns, no call of
-    /// the previous one is running and none will follow. No frame is lost or reordered by the change.
+    /// The current one is the context's ``SessionContext/frameObserver`` or ``SessionContext/frameEditor``, or the one
+    /// that was registered last. The new observer is called from the next frame on, at its positions. When this
+    /// returns, no call of the previous one is running and none will follow. The change loses and reorders no frame.
     ///
-    /// Waits until the frames that are passing the positions have done so. Throws `tooMuchAtOnce` while another observer
-    /// or editor is being registered, and `unsupported` if the camera's frames can't be converted for an observer.
+    /// Waits until no frame is passing through the positions. Throws `tooMuchAtOnce` while another observer or editor
+    /// is being registered, and `unsupported` if the camera's frames can't be converted for an observer.
     public func setFrameObserver(_ observer: (any SessionFrameObserver)?) async throws(MediaGraphError) {
         var context = context
         (context.frameObserver, context.frameEditor) = (observer, nil)

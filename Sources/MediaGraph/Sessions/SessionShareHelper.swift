@@ -33,8 +33,8 @@ public struct SessionShareHelper: Sendable {
     ///
     /// `description` is a description of elements that ends with video, and `audio` is one that ends with the share's
     /// sound, such as `pulsesrc device=….monitor`. Otherwise this works like
-    /// ``startSharing(_:audioSource:playLocally:)``. A window that is closed ends the share, with a warning. The share
-    /// can't be paused.
+    /// ``startSharing(_:audioSource:playLocally:)``. If a shared window is closed, the share ends with a warning. The
+    /// share can't be paused.
     ///
     /// Throws the errors of that function, `invalidParameter` if a description can't be parsed or doesn't end with one
     /// stream, `noDevice`, `deviceBusy` or `unsupported` if the source can't start, and `timeOut` if a server or driver

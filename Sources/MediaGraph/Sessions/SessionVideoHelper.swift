@@ -30,7 +30,8 @@ public struct SessionVideoHelper: Sendable {
         try await session.mute(channel.camera, false)
     }
 
-    /// Whether the camera is on, in the room or outside of it: true until ``stopVideo(_:)`` is called.
+    /// Whether the camera is turned on, in the room or outside of it. At first this is ``SessionContext/isVideoOn`` or
+    /// ``SessionContext/isAuxVideoOn``; ``startVideo(_:)`` and ``stopVideo(_:)`` change it.
     public func isVideoOn(_ channel: PublishChannel = .main) -> Bool { !session.mutes(channel.camera) }
 
     /// Whether the user is permitted to enable the alpha channel (canEnableAlphaChannelMode): a host who may stream raw

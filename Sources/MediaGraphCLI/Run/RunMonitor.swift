@@ -207,7 +207,7 @@ final class RunMonitor: Sendable {
     func exit(reporting hang: RunFailure, _ status: ExitStatus, unfinished files: [String]? = nil) -> Never {
         Self.exitSoon(status)
         let files = files ?? graph.filesAtRisk
-        // First, because a write to a reader that stands still may hold the lock.
+        // Flush the files first: taking the lock may block, because a write to a stalled reader may hold it.
         graph.flushFiles(within: Self.flushLimit)
         state.withLock { Self.endReport(&$0, status, files, hang) }
         _exit(status.number)

@@ -58,9 +58,9 @@ public struct AudioFrame: ~Copyable, ~Escapable {
     /// Whether the block is silence that replaces missing sound, rather than silence that was recorded.
     public var isGap: Bool { source.pointee.is_gap != 0 }
 
-    /// Returns an owned block that shares the buffer, without a copy. You may keep it, or send it to another task. It is
-    /// a copy of the samples in an ``AudioProcessor``, whose block may still change, and with `memory-mode=heap` if the
-    /// buffer's pool has no buffer to spare.
+    /// Returns an owned block, which you may keep or send to another task. It shares the buffer, except in two cases,
+    /// in which the samples are copied: in an ``AudioProcessor``, whose block may still change, and with
+    /// `memory-mode=heap` if the buffer's pool has no buffer to spare.
     ///
     /// Throws `allocationFailed` if ``canRetain`` is false; the stream continues.
     public func retain() throws(MediaGraphError) -> OwnedAudioFrame { try OwnedAudioFrame(retaining: source.pointee) }

@@ -4,8 +4,8 @@ import GStreamer
 public enum BufferType: Int32, PropertyEnum {
     /// Pixels in system memory: ``VideoFrame``.
     case raw
-    /// The stream's buffers, in whatever memory they have: ``NativeVideoFrame``. If a format is asked for that the
-    /// stream lacks, converted buffers in system memory.
+    /// The stream's buffers, in any kind of memory: ``NativeVideoFrame``. If the pipe or a subscription asks for
+    /// another format than the stream's, the buffers are converted, and are then in system memory.
     case native
     /// The stream's access units of encoded video: ``EncodedVideoFrame``.
     case encoded

@@ -58,8 +58,8 @@ public struct EncodedVideoFrame: ~Copyable, ~Escapable {
         KeptBuffer.canKeep(BufferAccess(source.pointee.buffer), memoryMode: source.pointee.retainingMode)
     }
 
-    /// Returns an owned access unit that shares the buffer, without a copy. With `memory-mode=heap` it is a copy if the
-    /// buffer's pool has no buffer to spare. Throws `allocationFailed` if ``canRetain`` is false.
+    /// Returns an owned access unit. It shares the buffer, unless the buffer's pool has no buffer to spare: then the
+    /// bytes are copied with `memory-mode=heap`. Throws `allocationFailed` if ``canRetain`` is false.
     public func retain() throws(MediaGraphError) -> OwnedEncodedVideoFrame {
         OwnedEncodedVideoFrame(kept: try KeptFrame(source.pointee))
     }

@@ -36,9 +36,8 @@ public enum Flip: Int32, PropertyEnum {
     @inlinable
     package static func ^ (a: Flip, b: Flip) -> Flip { Flip(rawValue: a.rawValue ^ b.rawValue) ?? .none }
 
-    /// Returns the flip of the frame in memory that mirrors its picture. Mirrored means that left and right of the
-    /// picture change places as it stands upright, so a frame that must be turned by 90 or 270 degrees is flipped
-    /// vertically.
+    /// Returns the flip of the frame in memory that mirrors its picture. Mirroring swaps left and right of the upright
+    /// picture, so a frame that must be turned by 90 or 270 degrees is flipped vertically.
     package static func mirroring(_ orientation: VideoOrientation) -> Flip { orientation.swapsSides ? .y : .x }
 
     /// Converts a flip of the frame in memory to the same flip of the upright picture, or back.

@@ -109,9 +109,9 @@ public struct VideoFrame: ~Copyable, ~Escapable {
             height: height, stride: stride, pixelStride: pixelStride)
     }
 
-    /// Returns an owned frame that shares the buffer, without a copy. You may keep it, or send it to another task. It is
-    /// a copy of the pixels in a ``VideoProcessor``, whose frame may still change, and with `memory-mode=heap` if the
-    /// buffer's pool has no buffer to spare.
+    /// Returns an owned frame, which you may keep or send to another task. It shares the buffer, except in two cases,
+    /// in which the pixels are copied: in a ``VideoProcessor``, whose frame may still change, and with
+    /// `memory-mode=heap` if the buffer's pool has no buffer to spare.
     ///
     /// Throws `allocationFailed` if ``canRetain`` is false; the stream continues.
     public func retain() throws(MediaGraphError) -> OwnedVideoFrame { try OwnedVideoFrame(retaining: source.pointee) }

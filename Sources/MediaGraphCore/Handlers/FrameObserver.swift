@@ -8,8 +8,8 @@ public struct FramePreference: Sendable, Hashable {
     /// Whether frames are turned upright first, by the rotation that travels with them. Their rotation is then
     /// `Rotation.none`.
     public var appliesRotation: Bool
-    /// Whether frames are mirrored first: left and right of the picture change places as it stands upright. A frame that
-    /// must still be turned by 90 or 270 degrees is flipped vertically for that.
+    /// Whether frames are mirrored first, which swaps left and right of the upright picture. A frame that must still be
+    /// turned by 90 or 270 degrees is therefore flipped vertically.
     public var appliesMirror: Bool
 
     /// Creates a preference; by default for I420 frames that are neither rotated nor mirrored.

@@ -130,7 +130,7 @@ extension DeviceSourceElement {
         case .standIn(let element): element.sendEndOfStream()
         case .device(let chain):
             guard waitForDownstream() else {
-                // Told when the graph plays again. A sink that is paused meanwhile keeps the buffer.
+                // The device is told when the graph plays again; until then, a paused sink keeps the buffer.
                 return deviceState.withLock { if $0.ending == .told { $0.ending = .asked } }
             }
             demand(of: chain, within: DeviceSettings.closeTimeout) { chain.element.sendEndOfStream() }

@@ -291,10 +291,11 @@ extension DeviceSourceElement {
         element.postLatencyChanged()
     }
 
-    /// Makes the stand-in rest, and waits until downstream has taken its last buffer. Returns false, and lets it go on,
-    /// if the graph pauses, stops or ends meanwhile: a sink in PAUSED keeps the buffer. A change of the stand-in to NULL
-    /// would wait for that while it holds the stand-in's state lock, and so would the bin, whose change to PAUSED takes
-    /// that lock, although the stand-in's state is locked.
+    /// Makes the stand-in rest, and waits until downstream has taken its last buffer. If the graph pauses, stops or
+    /// ends meanwhile, lets the stand-in continue and returns false, because a sink in PAUSED keeps the buffer.
+    ///
+    /// Without this wait, setting the stand-in to NULL would block on that sink with the stand-in's state lock held.
+    /// The bin's change to PAUSED takes the same lock, even though the stand-in's state is locked, and would block too.
     private func rests(_ standIn: DeviceStandIn) -> Bool {
         standIn.rest()
         while !standIn.isAtRest {

@@ -125,7 +125,8 @@ extension FileUse {
             })
     }
 
-    /// Returns what a property of text gets from this value: GStreamer removes double quotes around it.
+    /// Returns the value that a string property has after it is set to this text: GStreamer removes enclosing double
+    /// quotes.
     package static func unquoted(_ text: String) -> String {
         PropertyText.unwrapped(Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? text
     }

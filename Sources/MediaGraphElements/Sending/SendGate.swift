@@ -120,8 +120,9 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
         case stalled
     }
 
-    /// Blocks until what `close` lets go out has left the node, or can't leave. What is left in the queue stays there.
-    /// `keepsQueue` has the same meaning as for `close`, which may have been called without it before the sinks stopped.
+    /// Blocks until the payloads and the status off that `close` still lets go out have left the node, or can't leave
+    /// it. The remaining payloads stay in the queue. `keepsQueue` means the same as for `close`; it may be set here
+    /// only, if the sinks stopped after `close`.
     func drain(keepsQueue: Bool = false) -> Drainage {
         if keepsQueue {
             monitor.withLock { state in

@@ -92,7 +92,7 @@ struct SendQueue<Frame: Queueable> {
         case off
         /// Negotiate again, as downstream asked.
         case reconfigure
-        /// Do nothing: the queue has drained, and whoever waits for that can go on.
+        /// Do nothing: the queue has drained, so a thread that waits for that can continue.
         case drained
         /// End the stream as `ending` says.
         case end

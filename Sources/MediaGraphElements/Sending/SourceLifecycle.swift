@@ -190,10 +190,11 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
         }
     }
 
-    /// Changes what decides whether the source sends, and calls `startSend` or `stopSend` accordingly.
+    /// Changes the state with `body`, and calls `startSend` or `stopSend` if the source must now start or stop sending.
     ///
-    /// One thread at a time calls the source; others wait. A change from inside such a call is made at once, and the
-    /// outer call then follows it. No lock is held while the source is called.
+    /// One thread at a time calls the source; others wait. If the source itself causes a change during such a call, the
+    /// state changes at once, and the source is called again after it has returned. No lock is held while the source is
+    /// called.
     private func update(isRequest: Bool = false, _ body: (inout State) -> Void) throws(MediaGraphError) {
         let thread = currentThreadID()
         let isCaller = state.wait { state -> Bool? in

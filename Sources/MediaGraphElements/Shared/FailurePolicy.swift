@@ -43,7 +43,7 @@ public enum FailurePolicy: Int32, PropertyEnum {
 
 /// Counts and reports the failures of one handler. Used by one thread at a time.
 ///
-/// Each different error is one warning, not thirty a second; the counter `failed` counts them all.
+/// Reports each different error once, and at most four of them; the counter `failed` counts every failure.
 struct FailedFrames {
     /// What a handler failed on.
     struct Subject {

@@ -58,8 +58,8 @@ final class HandlerSlot<Handle: AnyObject & Sendable>: Sendable {
         }
     }
 
-    /// Takes a handler that has failed away until the next run, unless another one has been set by now. The caller, which
-    /// is in a call of that handler, keeps a reference to it.
+    /// Detaches a failed handler until the next run, unless another handler has been set meanwhile. The caller, which
+    /// is still inside a call of that handler, keeps a reference to it.
     func detach(_ handle: Handle) {
         state.withLock { if $0.attached ?? $0.named === handle { $0.detached = handle } }
         markChanged()

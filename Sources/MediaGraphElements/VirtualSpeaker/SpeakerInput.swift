@@ -159,8 +159,8 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
         }
     }
 
-    /// Sends what the resampler holds to the outlet. Call it on the streaming thread before the stream's status becomes
-    /// off: the resampler's last samples would otherwise follow when the pad is released, after the status.
+    /// Sends the samples that the resampler still holds to the outlet. Call this on the streaming thread before the
+    /// stream's status becomes off. Otherwise these samples would arrive after the status, when the pad is released.
     func drain() {
         let inlet = chain.withLock { $0.conversion == .rate ? $0.elements.first?.staticPad("sink") : nil }
         inlet?.repeatSegment()

@@ -6,9 +6,9 @@ import MediaGraphCore
 /// The file is created, or an existing one emptied, only when the first byte is written, since a run may end before.
 /// The file is closed when the writer is freed. Bytes that couldn't be written aren't written again.
 ///
-/// Only a write to a FIFO, pipe or terminal waits: for its reader. Every wait ends within 100 ms after `interruption`
-/// is set; the bytes left are written by the next call. Only `flush` then waits for a reader that is merely slow, for
-/// up to a second.
+/// A write to a FIFO, a pipe or a terminal waits for its reader; other writes don't wait. After `interruption` is set,
+/// `write` returns within 100 ms, and the next call writes the remaining bytes. `flush` waits for a slow reader for up
+/// to one more second.
 final class ByteWriter {
     /// The name for messages: the path, or "standard output".
     let name: String

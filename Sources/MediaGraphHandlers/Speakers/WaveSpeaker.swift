@@ -8,9 +8,9 @@ import MediaGraphDescription
 /// `%s` stands for `mixed`, `shared`, or `user_` and the user's name as written in pad names (`user_anna`,
 /// `user_anna_40x_2Ede`). All files begin with the graph and stay aligned: while a stream has no sound, silence is
 /// written. GStreamer's `wavenc` writes the files. Their headers are completed when the streams end, and also on
-/// Ctrl-C. Sound that goes on after the end of its stream, for example after a seek back, is written to a further file
-/// (`call-mixed-2.wav`), because the finished one would be emptied. After a seek before the end, the file goes on behind
-/// what it has. The header of a file of more than 4 GiB, the maximum of WAV, isn't completed.
+/// Ctrl-C. If sound continues after the end of its stream, for example after a seek back, it is written to another file
+/// (`call-mixed-2.wav`), because reopening the finished one would empty it. After a seek during the stream, sound is
+/// appended to the same file. The header of a file of more than 4 GiB, the maximum of WAV, isn't completed.
 ///
 /// Throws `processingFailed` at the beginning of a stream if its file can't be written.
 struct WaveSpeaker: VirtualSpeaker, NamedHandler {
