@@ -11,10 +11,8 @@ enum PeerMessage: Sendable, Codable {
     case joined(String)
     /// A user of the sender has left.
     case left(String)
-    /// A user of the sender has started or stopped sending a stream, whether or not the receiver reads it.
-    case stream(StreamKey, Bool)
-    /// A user of the sender has turned a camera or the microphone off, or on again.
-    case muted(StreamKey, Bool)
+    /// A stream of a user of the sender has changed, whether or not the receiver reads it.
+    case stream(StreamKey, StreamChange)
     /// The sender wants to read a stream of the receiver, at this resolution. Sent again when the resolution changes.
     case read(StreamKey, Resolution)
     /// The sender no longer reads a stream of the receiver.
@@ -30,12 +28,14 @@ enum PeerMessage: Sendable, Codable {
     case latency(StreamKey, UInt64)
     /// The stream is on or off.
     case status(StreamKey, Bool)
+    /// The buffers that follow have an alpha channel, or no longer do.
+    case alpha(StreamKey, Bool)
     /// The sender won't use these memories again, or will send their files again.
     case forget(memories: [UInt64])
 
     /// The version of the messages. Increment it when processes of different versions could no longer understand each
     /// other.
-    static let version = 7
+    static let version = 8
 
     var isGreeting: Bool {
         guard case .hello = self else { return false }

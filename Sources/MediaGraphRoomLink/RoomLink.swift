@@ -190,8 +190,9 @@ final class RoomLink: RoomTransport {
             guard !state.isStopped else { return false }
             state.peers.append(peer)
             peer.send(.hello(version: PeerMessage.version, users: state.users.keys.sorted()))
-            for key in state.muted { peer.send(.muted(key, true)) }
-            for key in state.sending { peer.send(.stream(key, true)) }
+            for key in state.muted { peer.send(.stream(key, .muted(true))) }
+            for key in state.sending { peer.send(.stream(key, .status(isOn: true))) }
+            for key in state.transparent { peer.send(.stream(key, .alpha(isOn: true))) }
             return true
         }
         if isWanted { peer.start() } else { peer.close() }
@@ -278,6 +279,7 @@ final class RoomLink: RoomTransport {
             let claim = state.users.removeValue(forKey: user)
             state.unclaimed.remove(user)
             state.muted = state.muted.filter { $0.user != user }
+            state.transparent = state.transparent.filter { $0.user != user }
             return (claim, keys.compactMap { state.forwarders[$0] }, claim != nil)
         }
         guard wasHere else { return }
@@ -287,17 +289,14 @@ final class RoomLink: RoomTransport {
         state.withLock { state in for peer in state.peers { peer.send(.left(user)) } }
     }
 
-    func streamChanged(_ key: StreamKey, isOn: Bool) {
+    func streamChanged(_ key: StreamKey, _ change: StreamChange) {
         state.withLock { state in
-            if isOn { state.sending.insert(key) } else { state.sending.remove(key) }
-            for peer in state.peers { peer.send(.stream(key, isOn)) }
-        }
-    }
-
-    func muteChanged(_ key: StreamKey, isMuted: Bool) {
-        state.withLock { state in
-            if isMuted { state.muted.insert(key) } else { state.muted.remove(key) }
-            for peer in state.peers { peer.send(.muted(key, isMuted)) }
+            switch change {
+            case .status(let isOn): if isOn { state.sending.insert(key) } else { state.sending.remove(key) }
+            case .muted(let isMuted): if isMuted { state.muted.insert(key) } else { state.muted.remove(key) }
+            case .alpha(let isOn): if isOn { state.transparent.insert(key) } else { state.transparent.remove(key) }
+            }
+            for peer in state.peers { peer.send(.stream(key, change)) }
         }
     }
 
@@ -354,19 +353,11 @@ final class RoomLink: RoomTransport {
         delegate.remoteJoined(user)
     }
 
-    /// Tells the room that a peer's user has started or stopped sending a stream.
-    func streamChanged(_ key: StreamKey, isOn: Bool, with peer: RoomPeer) {
+    /// Tells the room that a stream of a peer's user has changed.
+    func streamChanged(_ key: StreamKey, _ change: StreamChange, with peer: RoomPeer) {
         notify {
             guard state.withLock({ $0.remote[key.user] === peer && !$0.isStopped }) else { return }
-            delegate.remoteStreamChanged(key, isOn: isOn)
-        }
-    }
-
-    /// Tells the room that a peer's user has turned a camera or the microphone off or on.
-    func muteChanged(_ key: StreamKey, isMuted: Bool, with peer: RoomPeer) {
-        notify {
-            guard state.withLock({ $0.remote[key.user] === peer && !$0.isStopped }) else { return }
-            delegate.remoteMuteChanged(key, isMuted: isMuted)
+            delegate.remoteStreamChanged(key, change)
         }
     }
 

@@ -92,8 +92,7 @@ final class RoomPeer: Sendable {
         case .joined(let user): return join(user)
         case .left(let user):
             if state.withLock({ $0.users.remove(user) }) != nil { room.left(user, with: self) }
-        case .stream(let key, let isOn): room.streamChanged(key, isOn: isOn, with: self)
-        case .muted(let key, let isMuted): room.muteChanged(key, isMuted: isMuted, with: self)
+        case .stream(let key, let change): room.streamChanged(key, change, with: self)
         case .read(let key, let resolution): room.forward(key, resolution, to: self)
         case .unread(let key): room.stopForwarding(key, to: self)
         case .keyFrame(let key): room.keyFrameRequested(key)
@@ -116,6 +115,7 @@ final class RoomPeer: Sendable {
                 stream.setTiming(.machine(latency: .nanoseconds(time)))
             }
         case .status(let key, let isOn): _ = stream(key)?.setStatus(isOn)
+        case .alpha(let key, let isOn): _ = stream(key)?.setAlpha(isOn)
         }
         return true
     }

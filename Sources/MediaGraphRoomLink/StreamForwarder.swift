@@ -22,6 +22,7 @@ final class StreamForwarder: Sendable {
         var caps: SharedCaps?
         var timing: StreamTiming?
         var isOn = false
+        var hasAlpha = false
 
         var demand: Resolution? { Resolution.greatest(demands.values) }
     }
@@ -87,6 +88,7 @@ final class StreamForwarder: Sendable {
             guard state.hasBegun else { return }
             peer.send(.begin(stream.key))
             if let caps = state.caps { peer.send(.caps(stream.key, caps)) }
+            if state.hasAlpha { peer.send(.alpha(stream.key, true)) }
             if let timing = state.timing { peer.send(.latency(stream.key, timing.latency.nanoseconds)) }
             if state.isOn { peer.send(.status(stream.key, true)) }
         }
@@ -145,7 +147,7 @@ final class StreamForwarder: Sendable {
             switch signal {
             case .begin:
                 (state.hasBegun, state.caps, state.timing, state.isOn) = (true, nil, nil, false)
-                (state.format, state.scaler) = (nil, nil)
+                (state.format, state.scaler, state.hasAlpha) = (nil, nil, false)
                 (state.order, state.behind) = (FrameOrder(), [])
                 message = .begin(stream.key)
             case .format, .refused: return
@@ -155,6 +157,9 @@ final class StreamForwarder: Sendable {
             case .status(let isOn):
                 state.isOn = isOn
                 message = .status(stream.key, isOn)
+            case .alpha(let isOn):
+                state.hasAlpha = isOn
+                message = .alpha(stream.key, isOn)
             }
             for peer in state.peers { peer.send(message) }
         }

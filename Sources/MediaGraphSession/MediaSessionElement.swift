@@ -244,7 +244,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         }
         if case .pausedToPlaying = change {
             for input in state.withLock({ $0.inputs }) {
-                input.publisher.timingMayHaveChanged()
+                input.publisher.announcementMayHaveChanged()
                 // The pipeline changes the states of its sinks first, so the sources aren't in PLAYING yet.
                 input.publisher.willPlay()
             }
@@ -273,7 +273,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             return changes != state.latencyChanges
         }
         guard !isOfReaders else { return }
-        for input in state.withLock({ $0.inputs }) { input.publisher.timingMayHaveChanged() }
+        for input in state.withLock({ $0.inputs }) { input.publisher.announcementMayHaveChanged() }
     }
 
     private var statistics: Structure {

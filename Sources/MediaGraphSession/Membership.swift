@@ -11,8 +11,9 @@ final class Membership: RoomMember {
     private let known = Mutex<Set<String>>([])
     /// The streams whose status "on" has been posted, which the room may also report twice.
     private let sending = Mutex<Set<StreamKey>>([])
-    /// The streams that have been posted as muted, which the room may also report twice.
+    /// The streams that have been posted as muted, and those whose alpha channel has been posted.
     private let muted = Mutex<Set<StreamKey>>([])
+    private let transparent = Mutex<Set<StreamKey>>([])
 
     init(user: String, room: Room, owner: WeakElement) {
         self.user = user
@@ -47,21 +48,24 @@ final class Membership: RoomMember {
 
     func left(_ user: String) {
         guard known.withLock({ $0.remove(user) }) != nil else { return }
-        // The user may come back unmuted.
+        // Silently: a user who comes back begins unmuted and without alpha.
         muted.withLock { $0 = $0.filter { $0.user != user } }
+        transparent.withLock { $0 = $0.filter { $0.user != user } }
         owner.post(SessionMessage.left(user, room: room.name))
     }
 
-    func streamChanged(_ key: StreamKey, isOn: Bool) {
-        let isNew = sending.withLock { isOn ? $0.insert(key).inserted : $0.remove(key) != nil }
-        guard isNew else { return }
-        owner.post(SessionMessage.stream(key, on: isOn, room: room.name))
-    }
-
-    func muteChanged(_ key: StreamKey, isMuted: Bool) {
-        let isNew = muted.withLock { isMuted ? $0.insert(key).inserted : $0.remove(key) != nil }
-        guard isNew else { return }
-        owner.post(SessionMessage.muted(key, isMuted, room: room.name))
+    func streamChanged(_ key: StreamKey, _ change: StreamChange) {
+        func isNew(_ isOn: Bool, in streams: borrowing Mutex<Set<StreamKey>>) -> Bool {
+            streams.withLock { isOn ? $0.insert(key).inserted : $0.remove(key) != nil }
+        }
+        switch change {
+        case .status(let isOn):
+            if isNew(isOn, in: sending) { owner.post(SessionMessage.stream(key, on: isOn, room: room.name)) }
+        case .muted(let isMuted):
+            if isNew(isMuted, in: muted) { owner.post(SessionMessage.muted(key, isMuted, room: room.name)) }
+        case .alpha(let isOn):
+            if isNew(isOn, in: transparent) { owner.post(SessionMessage.alpha(key, on: isOn, room: room.name)) }
+        }
     }
 
     func roomIsLimitedToProcess(because error: MediaGraphError, remedy: String) {

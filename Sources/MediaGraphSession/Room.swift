@@ -19,6 +19,8 @@ final class Room: Sendable {
         var sending: Set<StreamKey> = []
         /// The streams that users, local or remote, have muted.
         var muted: Set<StreamKey> = []
+        /// The streams whose frames have an alpha channel.
+        var transparent: Set<StreamKey> = []
         /// Set while there are users.
         var reach: RoomReach?
         /// Whether a thread is making, starting or stopping the transport.
@@ -44,23 +46,31 @@ final class Room: Sendable {
         }
 
         /// Records a change of a stream. Returns the names of the members to notify.
-        mutating func set(_ key: StreamKey, _ change: StreamChange) -> [String] {
+        mutating func record(_ change: StreamChange, of key: StreamKey) -> [String] {
             switch change {
-            case .sends(let isOn):
+            case .status(let isOn):
                 if isOn { sending.insert(key) } else { sending.remove(key) }
                 // Under the lock, so that the stream receives concurrent changes in the order in which they are
                 // recorded.
                 streams[key]?.stream?.setExpected(isOn)
-            case .isMuted(let isMuted): if isMuted { muted.insert(key) } else { muted.remove(key) }
+            case .muted(let isMuted): if isMuted { muted.insert(key) } else { muted.remove(key) }
+            case .alpha(let isOn): if isOn { transparent.insert(key) } else { transparent.remove(key) }
             }
             return tell(.stream(key, change))
+        }
+
+        /// What a new member has to know of the streams.
+        private var streamNotices: [RoomNotice] {
+            muted.map { .stream($0, .muted(true)) } + sending.map { .stream($0, .status(isOn: true)) }
+                + transparent.map { .stream($0, .alpha(isOn: true)) }
         }
 
         /// Forgets the streams of a user who has left. Returns the names of the members to notify of streams that have
         /// ended.
         mutating func forgetStreams(of user: String) -> [String] {
             muted = muted.filter { $0.user != user }
-            return sending.filter { $0.user == user }.flatMap { set($0, .sends(false)) }
+            transparent = transparent.filter { $0.user != user }
+            return sending.filter { $0.user == user }.flatMap { record(.status(isOn: false), of: $0) }
         }
 
         /// Queues what a new member has to know, and tells the others of the member. From here on, the member is told
@@ -72,9 +82,7 @@ final class Room: Sendable {
             guard changes == remoteChanges else { return nil }
             let others = tell(.joined(user), except: user)
             let known = (others + remote).sorted().map { RoomNotice.joined($0) }
-            let streams =
-                muted.map { RoomNotice.stream($0, .isMuted(true)) } + sending.map { .stream($0, .sends(true)) }
-            return (others, users[user]?.welcome(known + streams + last))
+            return (others, users[user]?.welcome(known + streamNotices + last))
         }
 
         /// Returns the outcomes to report now; none while the transport is being changed or has to be.
@@ -97,7 +105,7 @@ final class Room: Sendable {
             isChangingTransport = true
             guard let old = reach else { return .open }
             // From here on the room no longer uses this transport.
-            (reach, sending, muted) = (nil, [], [])
+            (reach, sending, muted, transparent) = (nil, [], [], [])
             let streams = streams { _ in true }
             switch old {
             case .starting(let transport), .everybody(let transport): return .close(transport, streams)
@@ -212,7 +220,7 @@ final class Room: Sendable {
 
     /// Tells the transport and the members of a change of a member's stream, once the member is in the room.
     func streamChanged(_ key: StreamKey, _ change: StreamChange) {
-        if change == .sends(false) { shareFloor.releaseFloor(key) }
+        if change == .status(isOn: false) { shareFloor.releaseFloor(key) }
         state.withLock { $0.users[key.user]?.streamChanged(key, change) }
         proceed(key.user)
     }
@@ -240,12 +248,8 @@ final class Room: Sendable {
             }
         case .arrive(let member, let hasMoved): welcome(member, hasMoved: hasMoved)
         case .announce(let key, let change):
-            let transport = state.withLock { $0.transport }
-            switch change {
-            case .sends(let isOn): transport?.streamChanged(key, isOn: isOn)
-            case .isMuted(let isMuted): transport?.muteChanged(key, isMuted: isMuted)
-            }
-            deliver(to: state.withLock { $0.set(key, change) })
+            state.withLock { $0.transport }?.streamChanged(key, change)
+            deliver(to: state.withLock { $0.record(change, of: key) })
         case .leave(let wasJoined):
             state.withLock { $0.transport }?.leave(user)
             guard wasJoined else { return }
@@ -386,13 +390,9 @@ extension Room: RoomTransportDelegate {
         for stream in streams { stream.demandChanged() }
     }
 
-    func remoteStreamChanged(_ key: StreamKey, isOn: Bool) {
+    func remoteStreamChanged(_ key: StreamKey, _ change: StreamChange) {
         if key.kind.isShare { shareFloor.invalidateRefusal() }
-        deliver(to: state.withLock { $0.transport == nil ? [] : $0.set(key, .sends(isOn)) })
-    }
-
-    func remoteMuteChanged(_ key: StreamKey, isMuted: Bool) {
-        deliver(to: state.withLock { $0.transport == nil ? [] : $0.set(key, .isMuted(isMuted)) })
+        deliver(to: state.withLock { $0.transport == nil ? [] : $0.record(change, of: key) })
     }
 
     func remoteLeft(_ user: String) {

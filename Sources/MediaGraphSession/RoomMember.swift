@@ -8,11 +8,8 @@ protocol RoomMember: AnyObject, Sendable {
     func joined(_ user: String)
     /// Another user has left.
     func left(_ user: String)
-    /// A user, perhaps this one, has started or stopped sending a stream.
-    func streamChanged(_ key: StreamKey, isOn: Bool)
-    /// A user, perhaps this one, has turned a camera or the microphone off or on, or had turned it off before this
-    /// member joined.
-    func muteChanged(_ key: StreamKey, isMuted: Bool)
+    /// A stream of a user, perhaps of this one, has changed.
+    func streamChanged(_ key: StreamKey, _ change: StreamChange)
     /// Remote users can't be reached. `remedy` says what the user can do.
     func roomIsLimitedToProcess(because error: MediaGraphError, remedy: String)
     /// Warns the user of a problem in the room.
@@ -32,8 +29,7 @@ enum RoomNotice: Sendable {
         switch self {
         case .joined(let user): member.joined(user)
         case .left(let user): member.left(user)
-        case .stream(let key, .sends(let isOn)): member.streamChanged(key, isOn: isOn)
-        case .stream(let key, .isMuted(let isMuted)): member.muteChanged(key, isMuted: isMuted)
+        case .stream(let key, let change): member.streamChanged(key, change)
         case .limited(let error, let remedy): member.roomIsLimitedToProcess(because: error, remedy: remedy)
         case .warning(let text): member.warn(text)
         }

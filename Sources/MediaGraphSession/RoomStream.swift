@@ -22,6 +22,8 @@ package final class RoomStream: Sendable {
         var isMuted = false
         /// Whether buffers are left out: from muting until the stream is on again.
         var isCut = false
+        /// Whether the frames have an alpha channel, which an `alphachannel` adds.
+        var hasAlpha = false
         /// Whether the room has announced that the user sends this stream. Unlike `isOn`, this is known before any of
         /// it arrives.
         var isExpected: Bool
@@ -86,6 +88,7 @@ package final class RoomStream: Sendable {
             guard state.isPublished else { return }
             reader.signal(.begin)
             if let format = state.format { reader.signal(.format(format)) }
+            if state.hasAlpha { reader.signal(.alpha(true)) }
             if let timing = state.timing { reader.signal(.timing(timing)) }
             if let refusal = state.refusal { reader.signal(.refused(refusal)) }
             if state.isOn { reader.signal(.status(true)) }
@@ -131,7 +134,7 @@ package final class RoomStream: Sendable {
     /// Begins the stream, because the user has joined and will send. `publisher` is `nil` for a remote user.
     package func begin(_ publisher: StreamPublisher? = nil) {
         state.withLock { state in
-            (state.isPublished, state.isOn, state.refusal) = (true, false, nil)
+            (state.isPublished, state.isOn, state.hasAlpha, state.refusal) = (true, false, false, nil)
             (state.isMuted, state.isCut) = (false, false)
             (state.publisher.publisher, state.hasWarned) = (publisher, false)
             state.tell(.begin)
@@ -219,6 +222,16 @@ package final class RoomStream: Sendable {
 
     /// Whether the stream is on, and whether it is muted.
     var status: (isOn: Bool, isMuted: Bool) { state.withLock { ($0.isOn, $0.isMuted) } }
+
+    /// Sets whether the frames that follow have an alpha channel. Returns whether that has changed.
+    package func setAlpha(_ isOn: Bool) -> Bool {
+        state.withLock { state in
+            guard state.hasAlpha != isOn else { return false }
+            state.hasAlpha = isOn
+            state.tell(.alpha(isOn))
+            return true
+        }
+    }
 
     /// Warns the local publisher's user, once. Callable from any thread; don't hold a lock.
     package func warn(_ text: String) {

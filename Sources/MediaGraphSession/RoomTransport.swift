@@ -13,14 +13,15 @@ import Synchronization
 /// the reader drops. Remove the reader at `leave` of its user and at `stop`.
 ///
 /// Receiving: hold the remote user's `RoomStream` while writing to it, in this order: `begin`, `setCaps`, `setTiming`,
-/// `setStatus(true)`, `send`. Check input first; `refuse`, `refuseBuffer` and `countLoss` report what can't be shown.
-/// Announce with `remoteStreamChanged` what a remote user sends, and with `remoteMuteChanged` what the user has muted,
-/// whether or not anybody here reads it.
+/// `setStatus(true)`, `send`, and `setAlpha` after `setCaps` when an alpha channel is turned on or off. Check input
+/// first; `refuse`, `refuseBuffer` and `countLoss` report what can't be shown. Announce with `remoteStreamChanged` what a
+/// remote user sends, what the user has muted, and what has an alpha channel, whether or not anybody here reads it. A
+/// user who leaves takes these announcements along.
 ///
 /// The room calls these methods on any thread, including streaming threads, and other work waits for them to return. So
 /// they mustn't block: a method that needs a round trip, or a lock of another process, returns first and reports its
-/// outcome later. The calls of `join`, `streamChanged`, `muteChanged` and `leave` for one user come one at a time and
-/// in order, and so do `start` and `stop`. Calls for different users may overlap.
+/// outcome later. The calls of `join`, `streamChanged` and `leave` for one user come one at a time and in order,
+/// and so do `start` and `stop`. Calls for different users may overlap.
 package protocol RoomTransport: AnyObject, Sendable {
     /// Called once, before the first `join`. Call `report` once, on any thread, also from within this method: with
     /// `nil` when users can join, or with the reason why remote users can't be reached. With a reason, the room is
@@ -44,11 +45,8 @@ package protocol RoomTransport: AnyObject, Sendable {
     /// room can tell whether a list is older than a change.
     var remoteUsers: [String] { get }
 
-    /// Called when a local user has started or stopped sending a stream.
-    func streamChanged(_ key: StreamKey, isOn: Bool)
-    /// Called when a local user has turned a camera or the microphone off, or on again; for a user who joins muted, after
-    /// the join.
-    func muteChanged(_ key: StreamKey, isMuted: Bool)
+    /// Called when a local user's stream has changed; for a user who joins muted, after the join.
+    func streamChanged(_ key: StreamKey, _ change: StreamChange)
     /// Sets the highest resolution that a local reader of a remote user's stream wants; `nil` if the stream has no
     /// readers. The room may call this before the remote user joins, and calls it again when the user joins. Calls for
     /// one stream never overlap, and the last one applies. Don't add or remove a reader of that stream from within this
@@ -89,11 +87,8 @@ package protocol RoomTransportDelegate: AnyObject, Sendable {
     func remoteJoined(_ user: String)
     /// Tells the room that a remote user has left. This also ends the user's streams.
     func remoteLeft(_ user: String)
-    /// Tells the room that a remote user has started or stopped sending the stream.
-    func remoteStreamChanged(_ key: StreamKey, isOn: Bool)
-    /// Tells the room that a remote user has turned a camera or the microphone off or on. A user who leaves needn't be
-    /// unmuted.
-    func remoteMuteChanged(_ key: StreamKey, isMuted: Bool)
+    /// Tells the room that a remote user's stream has changed.
+    func remoteStreamChanged(_ key: StreamKey, _ change: StreamChange)
     /// Tells the room that the transport has revoked the grant of `requestShare`. The room then requests the share
     /// again for the local user.
     func shareGrantLost()

@@ -7,6 +7,7 @@ package enum SessionMessage {
     package static let leftName = "mediagraph-user-left"
     package static let streamName = "mediagraph-user-stream"
     package static let mutedName = "mediagraph-user-muted"
+    package static let alphaName = "mediagraph-user-alpha"
 
     package static let stalledName = "mediagraph-user-stalled"
 
@@ -35,6 +36,10 @@ package enum SessionMessage {
             [("room", room), ("user", key.user), ("kind", key.kind.stream.rawValue), ("muted", isMuted)])
     }
 
+    static func alpha(_ key: StreamKey, on: Bool, room: String) -> Structure {
+        Structure(alphaName, [("room", room), ("user", key.user), ("kind", key.kind.stream.rawValue), ("on", on)])
+    }
+
     static func stalled(_ key: StreamKey, _ isStalled: Bool) -> Structure {
         Structure(stalledName, [("user", key.user), ("kind", key.kind.stream.rawValue), ("stalled", isStalled)])
     }
@@ -60,6 +65,14 @@ package enum SessionMessage {
                 ("room", "string", "the room's name"), ("user", "string", "the user's name"),
                 ("kind", "string", "video, videoaux or audio"),
                 ("muted", "boolean", "true when the stream has been muted, false when it has been unmuted"),
+            ]),
+        MessageDeclaration(
+            alphaName,
+            "A user in the room, including this session's own, has turned the alpha channel of a camera on or off. The stream's frames follow, with the event mediagraph-alpha-channel before the first one after the change",
+            fields: [
+                ("room", "string", "the room's name"), ("user", "string", "the user's name"),
+                ("kind", "string", "video or videoaux"),
+                ("on", "boolean", "true if the frames have an alpha plane from now on"),
             ]),
         MessageDeclaration(
             stalledName,

@@ -34,6 +34,8 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         var isOn = false
         /// The status that downstream has been told.
         var isToldOn = false
+        /// Whether downstream has been told that the frames have an alpha channel.
+        var isToldAlpha = false
         var order = FrameOrder()
         /// Whether downstream has asked for a key frame, and none has arrived since.
         var wantsKeyFrame = false
@@ -223,12 +225,15 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         case .begin:
             // The base class sends the first STREAM_START of a run.
             if shown.hasBegun { pushStreamStart() }
-            shown = Shown(hasBegun: true)
+            shown = Shown(hasBegun: true, isToldAlpha: shown.isToldAlpha)
+            // The pad would keep the event for elements that are linked later.
+            announceAlpha(false)
         case .format(let format): announce(format)
         case .timing(let timing): announce(timing)
         case .status(let isOn):
             shown.isOn = isOn
             announceStatus()
+        case .alpha(let isOn): announceAlpha(isOn)
         case .refused(let problem): warn(of: problem)
         }
     }
@@ -352,6 +357,14 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         guard shown.isOn != shown.isToldOn, shown.segment != nil else { return }
         shown.isToldOn = shown.isOn
         pushSticky(StreamStatus.event(on: shown.isOn))
+    }
+
+    /// Tells downstream that the frames that follow have an alpha channel, or no longer do. Needs no segment, because
+    /// it must also arrive where nothing of the stream can be shown.
+    private func announceAlpha(_ isOn: Bool) {
+        guard shown.isToldAlpha != isOn else { return }
+        shown.isToldAlpha = isOn
+        pushSticky(AlphaChannelMessage.structure(isOn))
     }
 
     /// Posts that the stream has stalled or resumed.

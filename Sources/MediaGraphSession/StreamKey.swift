@@ -37,12 +37,14 @@ package enum StreamKind: String, Sendable, CaseIterable, Codable {
     }
 }
 
-/// A change of a stream of which a room's users are told.
-package enum StreamChange: Sendable, Equatable {
+/// A change of a stream that all members of its room are told of, whether or not they read the stream.
+package enum StreamChange: Sendable, Hashable, Codable {
     /// The user has started or stopped sending the stream.
-    case sends(Bool)
+    case status(isOn: Bool)
     /// The user has turned the camera or the microphone off, or on again.
-    case isMuted(Bool)
+    case muted(Bool)
+    /// The stream's frames have an alpha channel from now on, or no longer.
+    case alpha(isOn: Bool)
 }
 
 /// One stream of a room.

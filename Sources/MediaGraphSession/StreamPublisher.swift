@@ -5,8 +5,8 @@ import Synchronization
 
 /// Publishes one of a session's own streams to the readers in the room and to the user's own preview.
 ///
-/// `@unchecked Sendable`: only the streaming thread uses `announced`, `tagged` and `isRefused`; everything else is
-/// constant, atomic or behind a lock.
+/// `@unchecked Sendable`: only the streaming thread uses `announced`, `tagged`, `hasAlpha` and `isRefused`, and `show`
+/// while no data flows; everything else is constant, atomic or behind a lock.
 package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     let kind: StreamKind
     let appSink: AppSink
@@ -28,6 +28,8 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     private var announced: Announced?
     /// The orientation from the stream's tags. Readers don't get the tags; each frame is marked instead.
     private var tagged = TaggedOrientation()
+    /// Whether the frames have an alpha channel, according to the `alphachannel` upstream.
+    private var hasAlpha = false
     /// Whether it has been reported that another user shares.
     private var isRefused = false
 
@@ -56,7 +58,7 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
                 let (isOn, isMuted) = stream.status
                 defer { (told.isOn, told.isMuted) = (isMuted == told.isMuted ? isOn : told.isOn, isMuted) }
                 let change: StreamChange? =
-                    isMuted != told.isMuted ? .isMuted(isMuted) : isOn != told.isOn ? .sends(isOn) : nil
+                    isMuted != told.isMuted ? .muted(isMuted) : isOn != told.isOn ? .status(isOn: isOn) : nil
                 told.isBusy = change != nil
                 return change
             }
@@ -151,6 +153,7 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
             return target.preview
         }
         old?.end()
+        if preview == nil { hasAlpha = false }
         preview?.begin(self)
         beginnings.wrappingAdd(1, ordering: .releasing)
         version.wrappingAdd(1, ordering: .releasing)
@@ -203,8 +206,8 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         if kind == .camera { mirror.store(mode.rawValue, ordering: .relaxed) }
     }
 
-    /// Makes the streaming thread compare the timing again before the next frame.
-    func timingMayHaveChanged() { version.wrappingAdd(1, ordering: .releasing) }
+    /// Makes the streaming thread compare what the streams know again before the next frame.
+    func announcementMayHaveChanged() { version.wrappingAdd(1, ordering: .releasing) }
 
     /// Asks upstream for a key frame. The streaming thread does that before the next frame, so that no reader's thread
     /// ever enters the sender's elements.
@@ -288,6 +291,10 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
             }
         }
         announced = new
+        _ = preview?.setAlpha(hasAlpha)
+        if let publication, publication.stream.setAlpha(hasAlpha) {
+            publication.membership.room.streamChanged(publication.stream.key, .alpha(isOn: hasAlpha))
+        }
         _ = preview?.setStatus(true)
         if let publication { turn(publication, on: true) }
         send(buffer, new)
@@ -325,6 +332,10 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         case .custom(let structure) where structure.name == StreamStatus.eventName:
             // "On" is announced with the first frame.
             if structure["on"] == false { reachedEndOfStream() }
+        case .custom(let structure) where structure.name == AlphaChannelMessage.name:
+            // Announced with the next frame, after its format.
+            hasAlpha = structure["enabled"] ?? false
+            announcementMayHaveChanged()
         default: break
         }
     }

@@ -18,6 +18,8 @@ package final class StreamReader: Sendable {
         case timing(StreamTiming)
         /// The stream is on or off.
         case status(Bool)
+        /// The frames that follow have an alpha channel, or no longer do.
+        case alpha(Bool)
         /// The stream's buffers can't be shown, for this reason.
         case refused(String)
 
@@ -30,6 +32,8 @@ package final class StreamReader: Sendable {
                 later.contains { if case .begin = $0 { true } else if case .format = $0 { true } else { false } }
             case .timing:
                 later.contains { if case .begin = $0 { true } else if case .timing = $0 { true } else { false } }
+            case .alpha:
+                later.contains { if case .begin = $0 { true } else if case .alpha = $0 { true } else { false } }
             case .refused:
                 later.contains { if case .begin = $0 { true } else if case .refused = $0 { true } else { false } }
             case .status:
@@ -255,7 +259,7 @@ package final class StreamReader: Sendable {
             case .format(let format):
                 state.coding = Coding(isEncoded: format.isEncoded)
                 state.stallWatch.setPace(format.pace)
-            case .timing, .status, .refused: break
+            case .timing, .status, .alpha, .refused: break
             }
             state.queue.append(signal)
             if state.queue.signalCount > Self.signalBound { state.queue.removeSignals { $0.isOutdated(by: $1) } }

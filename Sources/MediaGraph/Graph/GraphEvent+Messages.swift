@@ -29,6 +29,8 @@ extension SessionMessage {
         case mutedName:
             return .userMuted(
                 node: node, user: user, kind: structure["kind"] ?? "", isMuted: structure["muted"] ?? false)
+        case alphaName:
+            return .userAlpha(node: node, user: user, kind: structure["kind"] ?? "", isOn: structure["on"] ?? false)
         case stalledName:
             return .userStalled(
                 node: node, user: user, kind: structure["kind"] ?? "", isStalled: structure["stalled"] ?? false)

@@ -6,7 +6,8 @@ public enum GraphEvent: Sendable {
     case stateChanged(State)
     /// The source that sends to this pipe has started or stopped.
     case streamStatus(node: String, isOn: Bool)
-    /// The frames of an `alphachannel` carry alpha from now on, or no longer do.
+    /// The frames of an `alphachannel`, or those that a `rawdatapipe` receives, carry alpha from now on, or no longer do.
+    /// Reported between the node's last frame before the change and the first one after it.
     case alphaChannel(node: String, isEnabled: Bool)
     /// Another user has joined a session's room, or was in it when the session joined.
     case userJoined(node: String, user: String)
@@ -19,6 +20,10 @@ public enum GraphEvent: Sendable {
     /// (`audio`), or had done so before the session joined. With `isMuted` false, the user has turned it on again. This
     /// includes the session's own user.
     case userMuted(node: String, user: String, kind: String, isMuted: Bool)
+    /// A user in a session's room has turned the alpha channel of a camera on or off. This includes the session's own
+    /// user. `kind` is `video` or `videoaux`. The frames follow; a pipe that reads them reports the change in order with
+    /// them, as ``alphaChannel(node:isEnabled:)``.
+    case userAlpha(node: String, user: String, kind: String, isOn: Bool)
     /// A user's `video`, `videoaux` or `audio` stream that the graph reads is on but has sent nothing for 2 s, or for
     /// three frame durations if that is longer (at a variable rate, three times the longest interval so far). The
     /// user's program may be hanging. With `isStalled` false, the stream has resumed.

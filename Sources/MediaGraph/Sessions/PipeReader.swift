@@ -30,15 +30,19 @@ final class PipeReader: Sendable {
     private let properties: [(name: String, text: String)]
     private let engineRender: String?
     private let state = Mutex(State())
+    /// Whether the pipe exists. Atomic, because a callback that `subscribe` waits for may ask.
+    private let exists = Atomic<Bool>(false)
+    private let removed: @Sendable () -> Void
 
-    /// Makes a reader of the session's pad that has the same name as the pipe.
+    /// Makes a reader of the session's pad that has the same name as the pipe. `removed` is called when the pipe has
+    /// been removed after its last subscriber.
     init(
         _ sessionGraph: SessionGraph, _ identity: PipeIdentity, _ properties: [(name: String, text: String)],
-        engineRender: String? = nil
+        engineRender: String? = nil, removed: @escaping @Sendable () -> Void
     ) {
         self.sessionGraph = sessionGraph
         self.identity = identity
-        self.properties = properties
+        (self.properties, self.removed) = (properties, removed)
         self.engineRender = engineRender
     }
 
@@ -78,6 +82,7 @@ final class PipeReader: Sendable {
             state.receivers.append(Weak(receiver: receiver))
             guard known == nil else { return }
             (state.element, state.renderer) = (element, renderer)
+            exists.store(true, ordering: .releasing)
             sessionGraph.enqueue { [identity, renderer] sessionGraph in
                 sessionGraph.graph.pipeline.add(element)
                 if let renderer {
@@ -111,19 +116,24 @@ final class PipeReader: Sendable {
 
     /// Removes the pipe if it has no subscribers, so that unread video costs nothing.
     func removeIfUnread() {
-        _ = state.withLock { state in
+        let (_, wasRemoved) = state.withLock { state in
             let found = state.remove()
-            guard let element = state.element, found.isEmpty else { return found }
+            guard let element = state.element, found.isEmpty else { return (found, false) }
             let renderer = state.renderer
             (state.element, state.renderer) = (nil, nil)
+            exists.store(false, ordering: .releasing)
             sessionGraph.enqueue { [identity] sessionGraph in
                 sessionGraph.unlink(identity.name)
                 sessionGraph.remove(element)
                 if let renderer { sessionGraph.remove(renderer) }
             }
-            return found
+            return (found, true)
         }
+        if wasRemoved { removed() }
     }
+
+    /// Whether the pipe has subscribers.
+    var isRead: Bool { exists.load(ordering: .acquiring) }
 
     var statistics: NodeCounts { state.withLock { $0.element }.flatMap(NodeCounts.init) ?? .none }
 

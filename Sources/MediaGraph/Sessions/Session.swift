@@ -24,6 +24,7 @@ public final class Session: Sendable {
         /// The streams that each user in the room has muted.
         var muted: [String: Set<UserStream>] = [:]
         var pipes: [PipeIdentity: PipeReader] = [:]
+        var alpha = AlphaAnnouncements()
         /// Stops the graph after a run that ended by itself.
         var leaving: Task<Void, Never>?
         /// Starts the graph.
@@ -275,7 +276,8 @@ public final class Session: Sendable {
             if let pipe = state.pipes[identity] { return pipe }
             let pipe = PipeReader(
                 sessionGraph, identity, context.properties(of: identity.kind),
-                engineRender: context.customVideoRender?.engineRender)
+                engineRender: context.customVideoRender?.engineRender
+            ) { [weak self] in self?.pipeRemoved(identity) }
             state.pipes[identity] = pipe
             return pipe
         }
@@ -311,7 +313,7 @@ public final class Session: Sendable {
     /// Handles an event of the graph. Called on the thread that posts the event, so it must not block.
     private func receive(_ event: GraphEvent) {
         switch event {
-        case .userJoined, .userLeft, .userStream, .userMuted, .alphaChannel: if isOutside { return }
+        case .userJoined, .userLeft, .userStream, .userMuted, .userAlpha, .alphaChannel: if isOutside { return }
         default: break
         }
         switch event {
@@ -322,7 +324,10 @@ public final class Session: Sendable {
             sound.joined(user)
             tell(.userJoined(SessionUser(name: user, session: self)))
         case .userLeft(sessionGraph.name, let user):
-            state.withLock { state in (state.sending[user], state.muted[user]) = (nil, nil) }
+            state.withLock { state in
+                (state.sending[user], state.muted[user]) = (nil, nil)
+                state.alpha.forget(user)
+            }
             sessionGraph.enqueue { $0.observers?.left(user, $0) }
             sound.left(user)
             tell(.userLeft(SessionUser(name: user, session: self)))
@@ -343,9 +348,11 @@ public final class Session: Sendable {
                 }
             }
             tell(.muteChanged(SessionUser(name: user, session: self), stream, isMuted: isMuted))
-        case .alphaChannel("alpha", let isOn):
-            delegate?.session(self, alphaChannelIsOn: isOn)
-            readers.yield(.alphaChannel(isOn: isOn))
+        case .alphaChannel(let node, let isOn): alphaChanged(at: node, isOn)
+        case .userAlpha(sessionGraph.name, let user, UserStream.video.rawValue, let isOn):
+            // The own user's `alphachannel` has told already, in order with the camera's frames.
+            guard user != context.user, hearAlpha(isOn, of: user) else { return }
+            tell(.alphaChannel(SessionUser(name: user, session: self), isOn: isOn))
         case .warning(let warning):
             // A pipe warns when one of its delegates has been released; that may have been the last one.
             sessionGraph.enqueue { [weak self] _ in self?.removeUnreadPipes() }
@@ -355,6 +362,7 @@ public final class Session: Sendable {
                 defer {
                     state.phase = .outside
                     (state.sending, state.muted, state.postponed) = ([:], [:], [])
+                    state.alpha = AlphaAnnouncements()
                 }
                 // A run that ended by itself must still close its devices. A later `join` waits for this task.
                 if case .stopped = end {} else { state.leaving = Task { [graph] in await graph.stop() } }
@@ -387,7 +395,51 @@ public final class Session: Sendable {
         readers.yield(event)
         callbacks.async { [weak self] in
             guard let self else { return }
-            delegate?.session(self, event)
+            if case .alphaChannel(let user, let isOn) = event {
+                delegate?.session(self, alphaChannelIsOn: isOn, of: user)
+            } else {
+                delegate?.session(self, event)
+            }
         }
+    }
+
+    // MARK: Alpha channels
+
+    /// The pipe whose frames decide when a change of a user's alpha channel is announced; `nil` if nobody reads them.
+    private func alphaPipe(of user: String) -> String? {
+        let read = Set(state.withLock { Array($0.pipes) }.filter(\.value.isRead).map(\.key.name))
+        return alphaPipes(of: user).first(where: read.contains)
+    }
+
+    private func hearAlpha(_ isOn: Bool, of user: String) -> Bool {
+        let isRead = alphaPipe(of: user) != nil
+        return state.withLock { $0.alpha.hear(isOn, of: user, isRead: isRead) }
+    }
+
+    /// Handles a change at the session's own `alphachannel`, or in the frames of a pipe: announces it on this thread, in
+    /// order with the frames.
+    private func alphaChanged(at node: String, _ isOn: Bool) {
+        if node == "alpha" {
+            if hearAlpha(isOn, of: context.user) { announceAlpha(isOn, of: context.user) }
+            return
+        }
+        let pipe = state.withLock { $0.pipes.keys.first { $0.name == node } }
+        guard let user = pipe?.user, alphaPipe(of: user) == node, state.withLock({ $0.alpha.tell(isOn, of: user) })
+        else { return }
+        announceAlpha(isOn, of: user)
+    }
+
+    private func announceAlpha(_ isOn: Bool, of user: String) {
+        let user = SessionUser(name: user, session: self)
+        delegate?.session(self, alphaChannelIsOn: isOn, of: user)
+        readers.yield(.alphaChannel(user, isOn: isOn))
+    }
+
+    /// Announces a change that the pipe's frames hadn't got to when its last subscriber left.
+    private func pipeRemoved(_ identity: PipeIdentity) {
+        guard let user = identity.user, alphaPipes(of: user).contains(identity.name),
+            let isOn = state.withLock({ $0.alpha.catchUp(on: user) })
+        else { return }
+        tell(.alphaChannel(SessionUser(name: user, session: self), isOn: isOn))
     }
 }

@@ -16,9 +16,9 @@ public enum SessionEvent: Sendable {
     /// onUserMuteVideo, onUserMuteAudio). This includes the local user. ``streamChanged(_:_:isOn:)`` follows if the stream
     /// was on.
     case muteChanged(SessionUser, UserStream, isMuted: Bool)
-    /// The local user's video has an alpha channel from now on, or no longer. A delegate doesn't get this event; it
-    /// gets ``SessionDelegate/session(_:alphaChannelIsOn:)`` instead, in order with the frames.
-    case alphaChannel(isOn: Bool)
+    /// A user's video has an alpha channel from now on, or no longer. This includes the local user. A delegate doesn't
+    /// get this event; it gets ``SessionDelegate/session(_:alphaChannelIsOn:of:)`` instead, in order with the frames.
+    case alphaChannel(SessionUser, isOn: Bool)
     /// An element posted a warning, or a source of the local user failed. The session continues; a failed source's
     /// stream is off.
     case warning(ElementFailure)
@@ -33,12 +33,19 @@ public enum SessionEvent: Sendable {
 /// ``SessionAudioHelper/subscribe()`` and ``SessionAudioHelper/unsubscribe()``, on a thread of its own. If a callback
 /// takes too long, audio waits until its queue is full, and is then dropped. All methods may call the session.
 public protocol SessionDelegate: AnyObject, Sendable {
-    /// Called for each event, except ``SessionEvent/alphaChannel(isOn:)``.
+    /// Called for each event, except ``SessionEvent/alphaChannel(_:isOn:)``.
     func session(_ session: Session, _ event: SessionEvent)
-    /// Called when the local user's video gains or loses its alpha channel (onVideoAlphaChannelStatusChanged). Called
-    /// once for each change, on the camera's streaming thread, between the last frame before the change and the first
-    /// one after it. That frame waits until this returns.
-    func session(_ session: Session, alphaChannelIsOn isOn: Bool)
+    /// Called when a user's video gains or loses its alpha channel (onVideoAlphaChannelStatusChanged), once for each
+    /// change, whether or not anybody here reads the video. Also called for a user whose video has alpha already when
+    /// the local user joins.
+    ///
+    /// If delegates are subscribed to the user's video pipe, or, for the local user, to the preview, this is called on
+    /// the thread that delivers their frames, between the last frame before the change and the first one after it. That
+    /// frame waits until this returns. If there are several of them, the change is in order with the frames of the
+    /// first one that gets to it, of the preview's before the video pipe's. Without subscribed delegates, it is called
+    /// on the camera's streaming thread for the local user, in order with the frames that are sent, and like an event
+    /// for other users.
+    func session(_ session: Session, alphaChannelIsOn isOn: Bool, of user: SessionUser)
     /// Called with each block of the other users' mixed audio (onMixedAudioRawDataReceived), which is borrowed for the
     /// call.
     func session(_ session: Session, mixedAudioReceived frame: borrowing AudioFrame)
@@ -52,7 +59,7 @@ extension SessionDelegate {
     /// Ignores the event.
     public func session(_ session: Session, _ event: SessionEvent) {}
     /// Ignores the change.
-    public func session(_ session: Session, alphaChannelIsOn isOn: Bool) {}
+    public func session(_ session: Session, alphaChannelIsOn isOn: Bool, of user: SessionUser) {}
     /// Ignores the audio.
     public func session(_ session: Session, mixedAudioReceived frame: borrowing AudioFrame) {}
     /// Ignores the audio.

@@ -46,7 +46,7 @@ public struct SessionVideoHelper: Sendable {
     public var isAlphaChannelEnabled: Bool { node?.isEnabled ?? false }
 
     /// Turns the alpha channel on or off (enableAlphaChannelMode), from the next frame on, which
-    /// ``SessionDelegate/session(_:alphaChannelIsOn:)`` announces.
+    /// ``SessionDelegate/session(_:alphaChannelIsOn:of:)`` announces to every member of the room.
     ///
     /// Turning it on throws `unsupported` if the context has no `alphaMask` or no camera, or if this machine or a
     /// downstream element doesn't support it, and `notPermitted` if the role or the permission is missing.

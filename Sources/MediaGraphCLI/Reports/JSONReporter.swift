@@ -39,6 +39,8 @@ struct JSONReporter: RunReporter {
     private struct Alpha: Encodable {
         var event = JSONEvent.alpha
         var node: String
+        var user: String?
+        var kind: String?
         var enabled: Bool
     }
 
@@ -119,6 +121,8 @@ struct JSONReporter: RunReporter {
             print(User(event: .stream, node: node, user: user, kind: kind, on: isOn))
         case .userMuted(let node, let user, let kind, let isMuted):
             print(User(event: .muted, node: node, user: user, kind: kind, muted: isMuted))
+        case .userAlpha(let node, let user, let kind, let isOn):
+            print(Alpha(node: node, user: user, kind: kind, enabled: isOn))
         case .userStalled(let node, let user, let kind, let isStalled):
             print(User(event: .stalled, node: node, user: user, kind: kind, stalled: isStalled))
         case .shareRefused(let node, let user, let kind, let reason):

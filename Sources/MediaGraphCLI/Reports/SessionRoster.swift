@@ -101,6 +101,8 @@ struct SessionRoster {
             TextWidth.printable("\(node): \(user)'s \(kind) is \(isOn ? "on" : "off")")
         case .userMuted(let node, let user, let kind, let isMuted):
             TextWidth.printable("\(node): \(user) has \(isMuted ? "muted" : "unmuted") \(kind)")
+        case .userAlpha(let node, let user, let kind, let isOn):
+            TextWidth.printable("\(node): \(user)'s \(kind) \(isOn ? "has" : "no longer has") an alpha channel")
         case .userStalled(let node, let user, let kind, true):
             TextWidth.printable("\(node): \(user)'s \(kind) is on but sends nothing; \(user)'s program may be hanging")
         case .userStalled(let node, let user, let kind, false):

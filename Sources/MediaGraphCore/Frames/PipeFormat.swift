@@ -3,8 +3,9 @@ import GStreamer
 /// The format in which a pipe delivers frames: its `format` property, or the format of one subscription. It is one
 /// format, a series of formats (`yuv`, `rgb`), or the default (`auto`).
 public enum PipeFormat: Int32, PropertyEnum {
-    /// As a property, the handler's first format, or I420 if the handler accepts all; with `buffer-type=native`, the
-    /// stream's format. For a subscription, the pipe's format.
+    /// As a property, the handler's first format, or I420 if the handler accepts all. Frames with an alpha plane then
+    /// stay A420, if the handler accepts it and frames aren't turned or mirrored. With `buffer-type=native`, the stream's
+    /// format. For a subscription, the pipe's format.
     case auto
     /// Exactly this format.
     case i420, nv12, nv21, i422, bgra, rgba, argb, abgr, rgb24, bgr24, a420
@@ -60,7 +61,11 @@ public enum PipeFormat: Int32, PropertyEnum {
     /// The value's description in `mediagraph inspect`.
     public var blurb: String {
         switch self {
-        case .auto: "The handler's first format, or I420 if it accepts all; the stream's own with buffer-type=native"
+        case .auto:
+            """
+            The handler's first format, or I420 if it accepts all, with A420 staying A420; the stream's own with \
+            buffer-type=native
+            """
         case .yuv: "The usual YUV format, I420"
         case .rgb: "The usual RGB format, BGRA"
         case .a420: "A420 in caps; frames without alpha are delivered as I420"

@@ -73,10 +73,9 @@ final class AlphaChannelElement: BufferTransform, ConfigurableElement, NodeTrait
                 NodeStatistics.property(of: Self.self) { $0.statistics },
             ],
             messages: [
-                MessageDeclaration(
-                    AlphaChannelMessage.name,
-                    "Frames start or stop carrying alpha; posted once per change, with a downstream event of the same name",
-                    fields: [("enabled", "boolean", "whether the following frames have an alpha plane")])
+                AlphaChannelMessage.declaration(
+                    "Frames start or stop carrying alpha; posted once per change, with a downstream event of the same name"
+                )
             ],
             abiVersion: NodeDefinition.abiVersion)
     }
@@ -211,7 +210,7 @@ final class AlphaChannelElement: BufferTransform, ConfigurableElement, NodeTrait
         statistics.countFrame()
         guard stream.hasAlpha != stream.hasAnnouncedAlpha else { return }
         stream.hasAnnouncedAlpha = stream.hasAlpha
-        let structure = Structure(AlphaChannelMessage.name, [("enabled", stream.hasAlpha)])
+        let structure = AlphaChannelMessage.structure(stream.hasAlpha)
         pushSticky(structure)
         post(structure)
     }
@@ -227,8 +226,15 @@ final class AlphaChannelElement: BufferTransform, ConfigurableElement, NodeTrait
     }
 }
 
-/// The bus message and downstream event with which an `alphachannel` announces that its frames start or stop carrying
-/// alpha.
+/// The downstream event with which an `alphachannel` announces that its frames start or stop carrying alpha. It is also
+/// the bus message of the `alphachannel`, and of a `rawdatapipe` that receives the event.
 package enum AlphaChannelMessage {
     package static let name = "mediagraph-alpha-channel"
+
+    package static func structure(_ isEnabled: Bool) -> Structure { Structure(name, [("enabled", isEnabled)]) }
+
+    static func declaration(_ summary: String) -> MessageDeclaration {
+        MessageDeclaration(
+            name, summary, fields: [("enabled", "boolean", "whether the following frames have an alpha plane")])
+    }
 }

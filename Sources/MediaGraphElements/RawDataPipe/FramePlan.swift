@@ -19,7 +19,7 @@ package final class FramePlan {
             throw .unsupported(
                 .init("the stream", expected: "raw video, progressive or interleaved", actual: "\(caps)"))
         }
-        let format = Self.format(setup.format, for: input, supported)
+        let format = Self.format(setup, for: input, supported)
         let resolution = setup.resolution
         inputCaps = caps
         turner =
@@ -69,9 +69,10 @@ package final class FramePlan {
     /// Returns the delivered format. Input without alpha is delivered as I420 instead of A420, if the receiver supports
     /// I420: an A420 frame would promise alpha that the stream doesn't have.
     private static func format(
-        _ wanted: VideoFormat?, for input: VideoInfo, _ supported: [VideoFormat]
+        _ setup: Subscription.Setup, for input: VideoInfo, _ supported: [VideoFormat]
     ) -> VideoFormat {
-        switch wanted {
+        switch setup.format {
+        case .i420 where setup.keepsAlpha && input.format == .a420: return .a420
         case .a420 where !input.hasAlpha && (supported.isEmpty || supported.contains(.i420)): return .i420
         case let wanted?: return wanted
         case nil:

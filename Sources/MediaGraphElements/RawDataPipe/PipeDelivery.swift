@@ -42,10 +42,18 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
             return demand != before
         }
 
+        /// Whether frames that have an alpha plane keep it: if nobody asked for a format, the handler takes alpha too,
+        /// and frames aren't turned, which `videoflip` can't do with an alpha plane.
+        private var keepsAlpha: Bool {
+            let supported = handler?.consumer.formats ?? []
+            return settings.format == .auto && !settings.appliesRotation && !settings.appliesMirror
+                && (supported.isEmpty || supported.contains(.a420))
+        }
+
         var setup: Subscription.Setup {
             Subscription.Setup(
-                format: format, resolution: settings.resolution, maxFrames: Int(settings.maxFrames),
-                bufferType: settings.bufferType, memoryMode: settings.memoryMode,
+                format: format, keepsAlpha: keepsAlpha, resolution: settings.resolution,
+                maxFrames: Int(settings.maxFrames), bufferType: settings.bufferType, memoryMode: settings.memoryMode,
                 appliesRotation: settings.appliesRotation,
                 appliesMirror: settings.appliesMirror, onError: settings.onError, stream: stream,
                 tagged: tagged)
@@ -55,6 +63,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     let statistics = NodeStatistics()
     let owner: WeakElement
     let status: PipeStatus
+    let alpha: AlphaAnnouncements
     let appSink: AppSink
     /// Whether the pipe sets the appsink's `sync` property.
     private let setsSynchronization: Bool
@@ -70,12 +79,15 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     private var only: Unmanaged<Subscription>?
     private var seen = -1
     private var isOn = false
+    /// Whether the frames that follow have an alpha channel, according to the stream.
+    private var hasAlpha = false
 
     init(owner: WeakElement, appSink: AppSink, setsSynchronization: Bool = true) {
         self.owner = owner
         self.setsSynchronization = setsSynchronization
         self.appSink = appSink
         status = PipeStatus(owner: owner)
+        alpha = AlphaAnnouncements(owner: owner)
     }
 
     // MARK: Subscribing, from any thread
@@ -193,7 +205,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         statistics.reset()
         holds.withLock { $0 = [] }
         if setsSynchronization { appSink.setSynchronized(settings.synchronization == .on) }
-        isOn = false
+        (isOn, hasAlpha) = (false, false)
         run.withLock { run in
             run.phase = .armed
             run.stream = nil
@@ -291,6 +303,13 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
             if on { changeStatus(on) }
             for subscription in subscriptions { subscription.receive(.status(on)) }
             if !on { changeStatus(on) }
+        case .custom(let structure) where structure.name == AlphaChannelMessage.name:
+            guard let isOn = structure["enabled", as: Bool.self], isOn != hasAlpha else { return }
+            hasAlpha = isOn
+            // A detached receiver would never get to the change.
+            let (change, subscriptions) = (alpha.change(isOn: isOn), subscriptions.filter { !$0.isDetached })
+            for subscription in subscriptions { subscription.receive(.alpha(change)) }
+            if subscriptions.isEmpty { alpha.post(change) }
         case .streamStart(let stream):
             let subscriptions = run.withLock { run in
                 run.stream = stream

@@ -47,7 +47,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
             properties: lockedHandlerProperties + [
                 .setting(
                     "format", of: Self.self, \.format,
-                    "Pixel format of the delivered frames; frames in other formats are converted. auto: the handler's first format, or I420 if it supports any (BGRA is then converted to I420)"
+                    "Pixel format of the delivered frames; frames in other formats are converted. auto: the handler's first format, or I420 if it supports any (BGRA is then converted to I420, and A420 stays A420 unless frames are turned or mirrored)"
                 ),
                 .setting(
                     "resolution", of: Self.self, \.resolution,
@@ -79,7 +79,12 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                 ),
                 NodeStatistics.property(of: Self.self) { $0.delivery.statistics },
             ],
-            messages: [StreamStatus.messageDeclaration],
+            messages: [
+                StreamStatus.messageDeclaration,
+                AlphaChannelMessage.declaration(
+                    "The stream's frames start or stop carrying alpha; posted once per change, before the handler gets the first frame after it"
+                ),
+            ],
             abiVersion: NodeDefinition.abiVersion)
     }
 

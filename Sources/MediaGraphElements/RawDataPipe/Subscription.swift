@@ -9,12 +9,13 @@ enum PipeSignal: DeliverySignal {
     case stream(StreamStart)
     case orientation(TaggedOrientation)
     case status(Bool)
+    case alpha(AlphaAnnouncements.Change)
     case end
 
     var isEnd: Bool { if case .end = self { true } else { false } }
     var mayPrecedeCaps: Bool {
         switch self {
-        case .stream, .orientation: true
+        case .stream, .orientation, .alpha: true
         case .status, .end: false
         }
     }
@@ -32,6 +33,8 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
     struct Setup {
         /// The delivered format; `nil` to keep the stream's format if the receiver supports it.
         var format: VideoFormat?
+        /// Whether frames that have an alpha plane are delivered as A420 instead of I420.
+        var keepsAlpha = false
         var resolution = Resolution.native
         var policy = OverflowPolicy.block
         var maxFrames = 1
@@ -49,7 +52,8 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         func with(_ resolution: Resolution?, _ format: PipeFormat) -> Setup {
             var own = self
             own.resolution = resolution ?? own.resolution
-            own.format = format.format ?? own.format
+            // Frames in a format that the receiver has asked for don't keep their alpha plane.
+            if let format = format.format { (own.format, own.keepsAlpha) = (format, false) }
             return own
         }
     }
@@ -216,6 +220,9 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
             return .passed
         case .status(let on):
             changeStatus(on)
+            return .passed
+        case .alpha(let change):
+            pipe.alpha.post(change)
             return .passed
         case .end:
             changeStatus(false)

@@ -249,7 +249,7 @@ import Testing
         let alpha = try graph.alphaChannel("a")
         let order = Log<String>()
         let toggles = Task { [events = graph.events] in
-            for await event in events { if case .alphaChannel(_, let on) = event { order.add("\(on)") } }
+            for await event in events { if case .alphaChannel("a", let on) = event { order.add("\(on)") } }
         }
         let alphas = Log<UInt8?>()
         try graph.rawDataPipe("p").receive { frame in

@@ -16,7 +16,8 @@ import Testing
         return [
             .hello(version: PeerMessage.version, users: ["alice", "bob"]),
             .hello(version: PeerMessage.version, users: []), .joined("alice"),
-            .left("alice"), .stream(key, true), .muted(key, true), .read(key, .p180),
+            .left("alice"), .stream(key, .status(isOn: true)), .stream(key, .muted(true)),
+            .stream(key, .alpha(isOn: true)), .read(key, .p180),
             .unread(key),
             .begin(key), .keyFrame(key),
             .caps(key, SharedCaps(Caps("video/x-raw, format=I420, width=16, height=16, framerate=30/1")!)!),
@@ -26,7 +27,7 @@ import Testing
                     Caps(
                         "video/x-vp8, profile=(string)0, streamheader=(buffer)< 4f5650, 383001 >, width=16, height=16")!
                 )!),
-            .latency(key, 5_000_000), .status(key, true), .status(key, false),
+            .latency(key, 5_000_000), .status(key, true), .status(key, false), .alpha(key, true),
             .forget(memories: [1, .max]),
         ]
     }

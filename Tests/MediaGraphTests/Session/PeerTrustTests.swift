@@ -237,7 +237,7 @@ import Testing
         try await graph.start()
         #expect(try await other.greet(["bob"]))
         #expect(try await other.isRead(Self.video))
-        other.send(.stream(Self.video, true))
+        other.send(.stream(Self.video, .status(isOn: true)))
         #expect(
             try await eventually {
                 time.advance(by: .milliseconds(100))
@@ -304,7 +304,7 @@ import Testing
             case 1: if let caps = Caps(random.pick(caps)).flatMap(SharedCaps.init) { other.send(.caps(key, caps)) }
             case 2: other.send(.latency(key, random.number()))
             case 3: other.send(.status(key, Bool.random(using: &random)))
-            case 4: other.send(.stream(key, Bool.random(using: &random)))
+            case 4: other.send(.stream(key, .status(isOn: Bool.random(using: &random))))
             case 5:
                 other.begin(
                     key, key.kind.isSound ? Self.audioCaps : Self.videoCaps)

@@ -175,7 +175,7 @@ import Testing
             let key = StreamKey(user: notified === first ? "bob" : "alice", kind: key.kind)
             #expect(
                 waitUntil {
-                    for round in 0..<1000 { link.streamChanged(key, isOn: round % 2 == 0) }
+                    for round in 0..<1000 { link.streamChanged(key, .status(isOn: round % 2 == 0)) }
                     return notified.users.all.dropFirst(before).contains("-\(user)")
                 })
             stuck.isStuck.store(false, ordering: .releasing)
@@ -191,7 +191,7 @@ import Testing
         let (early, late) = try OtherRoom.links(#function, first, second)
         // Notifications of the other process block. The name is free before they arrive.
         first.isStuck.store(true, ordering: .releasing)
-        late.streamChanged(StreamKey(user: "alice", kind: .camera), isOn: true)
+        late.streamChanged(StreamKey(user: "alice", kind: .camera), .status(isOn: true))
         late.leave("alice")
         #expect(try early.claimed("alice") && early.remoteUsers == [])
         first.isStuck.store(false, ordering: .releasing)
@@ -208,7 +208,7 @@ import Testing
         let (first, second) = (OtherRoom(), OtherRoom())
         let (early, late) = try OtherRoom.links(#function, first, second)
         second.isStuck.store(true, ordering: .releasing)
-        for round in 0..<2000 { early.streamChanged(first.bobs.key, isOn: round % 2 == 0) }
+        for round in 0..<2000 { early.streamChanged(first.bobs.key, .status(isOn: round % 2 == 0)) }
         try early.claimed("carol")
         second.isStuck.store(false, ordering: .releasing)
         #expect(waitUntil { second.users.all.contains("carol") })
@@ -261,7 +261,7 @@ import Testing
         let (first, second) = (OtherRoom(), OtherRoom())
         let (early, late) = try OtherRoom.links(#function, first, second)
         first.isStuck.store(true, ordering: .releasing)
-        late.streamChanged(StreamKey(user: "alice", kind: .camera), isOn: true)
+        late.streamChanged(StreamKey(user: "alice", kind: .camera), .status(isOn: true))
         #expect(waitUntil { first.changes.all.count == 1 })
         let isStopped = Atomic<Bool>(false)
         NativeThread("stopping") {

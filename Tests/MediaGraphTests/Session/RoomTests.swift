@@ -35,9 +35,9 @@ import Testing
         let (alice, bob, carol) = (LoggingMember("alice"), LoggingMember("bob"), LoggingMember("carol"))
         try room.join(alice)
         try room.join(bob)
-        room.streamChanged(StreamKey(user: "bob", kind: .camera), .sends(true))
-        room.streamChanged(StreamKey(user: "bob", kind: .share), .sends(true))
-        room.streamChanged(StreamKey(user: "bob", kind: .share), .sends(false))
+        room.streamChanged(StreamKey(user: "bob", kind: .camera), .status(isOn: true))
+        room.streamChanged(StreamKey(user: "bob", kind: .share), .status(isOn: true))
+        room.streamChanged(StreamKey(user: "bob", kind: .share), .status(isOn: false))
         try room.join(carol)
         #expect(alice.events.all == ["+bob", "bob camera on", "bob share on", "bob share off", "+carol"])
         #expect(carol.events.all == ["+alice", "+bob", "bob camera on"])
@@ -151,6 +151,7 @@ import Testing
         case .signal(.format(let format)): return "caps \(format.caps)"
         case .signal(.timing): return "timing"
         case .signal(.status(let isOn)): return isOn ? "on" : "off"
+        case .signal(.alpha(let isOn)): return isOn ? "with alpha" : "without alpha"
         case .signal(.refused(let problem)): return problem
         case .negotiate: return "negotiate"
         case .memoryFull: return "memory full"

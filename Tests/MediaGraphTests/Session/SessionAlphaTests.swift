@@ -106,7 +106,9 @@ import Testing
             func session(_ session: Session, _ event: SessionEvent) {
                 if case .alphaChannel = event { log.add("twice") }
             }
-            func session(_ session: Session, alphaChannelIsOn isOn: Bool) { log.add(isOn ? "on" : "off") }
+            func session(_ session: Session, alphaChannelIsOn isOn: Bool, of user: SessionUser) {
+                log.add(isOn ? "on" : "off")
+            }
         }
         /// Gets each frame behind the alpha channel, on the camera's own thread.
         final class Observer: SessionFrameObserver {
@@ -150,7 +152,7 @@ import Testing
         #expect(!log.all.contains("twice"))
         var events: [Bool] = []
         for await event in sessionEvents {
-            if case .alphaChannel(let isOn) = event { events.append(isOn) }
+            if case .alphaChannel(_, let isOn) = event { events.append(isOn) }
             if case .left = event { break }
         }
         #expect(events == [true, false, true, false, true, false])

@@ -83,7 +83,7 @@ import Testing
         #expect(waitUntil { other.mutes.all == ["alice camera true"] }, "\(other.mutes.all)")
         try alice.element("call").setProperty("camera-off", to: false)
         #expect(waitUntil { other.mutes.all.last == "alice camera false" })
-        link.muteChanged(StreamKey(user: "bob", kind: .microphone), isMuted: true)
+        link.streamChanged(StreamKey(user: "bob", kind: .microphone), .muted(true))
         #expect(try await eventually { reported.all.last == "bob audio true" }, "\(reported.all)")
         // Another process that connects later is told too.
         let third = OtherRoom()
@@ -103,8 +103,8 @@ import Testing
         let key = StreamKey(user: "bob", kind: .microphone)
         try room.join(alice)
         try room.join(bob)
-        room.streamChanged(key, .isMuted(true))
-        room.streamChanged(key, .sends(true))
+        room.streamChanged(key, .muted(true))
+        room.streamChanged(key, .status(isOn: true))
         // Even if the streams' end isn't announced.
         room.leave(bob)
         try room.join(bob)

@@ -46,8 +46,8 @@ import Testing
         scene.join(scene.alice)
         #expect(scene.calls == ["start", "join alice"])
         try scene.room.join(scene.bob)
-        scene.room.streamChanged(Self.bobs, .sends(true))
-        scene.room.streamChanged(Self.bobs, .sends(false))
+        scene.room.streamChanged(Self.bobs, .status(isOn: true))
+        scene.room.streamChanged(Self.bobs, .status(isOn: false))
         #expect(scene.room.users == ["bob", "echo"])
         scene.room.leave(scene.bob)
         #expect(
@@ -68,7 +68,7 @@ import Testing
         scene.join(scene.alice)
         scene.join(LoggingMember("alice"))
         #expect(scene.outcomes.all == ["alreadyInUse"])
-        for isOn in [true, false, true] { scene.room.streamChanged(Self.alices, .sends(isOn)) }
+        for isOn in [true, false, true] { scene.room.streamChanged(Self.alices, .status(isOn: isOn)) }
         #expect(throws: MediaGraphError.self) { try scene.room.begin(StreamKey(user: "alice", kind: .share)) }
         #expect(scene.calls.last == "join alice" && scene.bob.events.all == ["+echo"])
         scene.transport.answer("alice")
@@ -140,8 +140,7 @@ import Testing
             events.add("+\(user)")
         }
         func left(_ user: String) { events.add("-\(user)") }
-        func streamChanged(_ key: StreamKey, isOn: Bool) { events.add(isOn ? "on" : "off") }
-        func muteChanged(_ key: StreamKey, isMuted: Bool) { events.add(isMuted ? "muted" : "unmuted") }
+        func streamChanged(_ key: StreamKey, _ change: StreamChange) { events.add(change.text) }
         func roomIsLimitedToProcess(because error: MediaGraphError, remedy: String) {}
         func warn(_ text: String) {}
     }

@@ -47,7 +47,9 @@ extension Sample {
         let statusChanges = Task { [events = graph.events] in
             var changes: [String] = []
             for await event in events {
-                if case .alphaChannel(_, let isOn) = event { changes.append("alpha channel status changed: \(isOn)") }
+                if case .alphaChannel("helper", let isOn) = event {
+                    changes.append("alpha channel status changed: \(isOn)")
+                }
             }
             return changes
         }

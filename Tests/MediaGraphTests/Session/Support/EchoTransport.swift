@@ -90,11 +90,7 @@ final class EchoTransport: RoomTransport {
     /// Makes the next reads of `remoteUsers` change something each, after the list was made.
     func changeAfterListing(_ changes: (@Sendable () -> Void)...) { self.changes.withLock { $0 = changes } }
 
-    func streamChanged(_ key: StreamKey, isOn: Bool) { calls.add("\(key.user) \(key.kind) \(isOn ? "on" : "off")") }
-    func muteChanged(_ key: StreamKey, isMuted: Bool) {
-        calls.add("\(key.user) \(key.kind) \(isMuted ? "muted" : "unmuted")")
-    }
-
+    func streamChanged(_ key: StreamKey, _ change: StreamChange) { calls.add("\(key.user) \(key.kind) \(change.text)") }
     func requestKeyFrame(_ key: StreamKey) { calls.add("key frame of \(key.user)") }
 
     func requestShare(_ user: String) -> ShareDecision {
@@ -128,7 +124,7 @@ final class EchoTransport: RoomTransport {
     }
 
     /// Tells the room that echo's camera has started or stopped sending.
-    func tell(isOn: Bool) { delegate.remoteStreamChanged(Self.echoed, isOn: isOn) }
+    func tell(isOn: Bool) { delegate.remoteStreamChanged(Self.echoed, .status(isOn: isOn)) }
 
     /// Makes the transport lose the share's grant.
     func loseGrant() { delegate.shareGrantLost() }
@@ -164,7 +160,7 @@ final class EchoTransport: RoomTransport {
             case .signal(.format(let format)): echo.setCaps(format.caps)
             case .signal(.timing(let timing)): echo.setTiming(timing)
             case .signal(.status(let isOn)):
-                if echo.setStatus(isOn) { delegate.remoteStreamChanged(Self.echoed, isOn: isOn) }
+                if echo.setStatus(isOn) { delegate.remoteStreamChanged(Self.echoed, .status(isOn: isOn)) }
             case .end: return
             default: continue
             }

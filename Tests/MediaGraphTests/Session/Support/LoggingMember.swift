@@ -10,10 +10,20 @@ final class LoggingMember: RoomMember {
     init(_ user: String) { self.user = user }
     func joined(_ user: String) { events.add("+\(user)") }
     func left(_ user: String) { events.add("-\(user)") }
-    func streamChanged(_ key: StreamKey, isOn: Bool) { events.add("\(key.user) \(key.kind) \(isOn ? "on" : "off")") }
-    func muteChanged(_ key: StreamKey, isMuted: Bool) {
-        events.add("\(key.user) \(key.kind) \(isMuted ? "muted" : "unmuted")")
+    func streamChanged(_ key: StreamKey, _ change: StreamChange) {
+        events.add("\(key.user) \(key.kind) \(change.text)")
     }
     func roomIsLimitedToProcess(because error: MediaGraphError, remedy: String) { events.add("\(error)") }
     func warn(_ text: String) { events.add(text) }
+}
+
+extension StreamChange {
+    /// The change as logs of tests show it.
+    var text: String {
+        switch self {
+        case .status(let isOn): isOn ? "on" : "off"
+        case .muted(let isMuted): isMuted ? "muted" : "unmuted"
+        case .alpha(let isOn): isOn ? "with alpha" : "without alpha"
+        }
+    }
 }

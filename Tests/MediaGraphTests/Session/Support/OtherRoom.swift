@@ -16,12 +16,13 @@ final class OtherRoom: RoomTransportDelegate {
     func remoteJoined(_ user: String) { users.add(user) }
     func remoteLeft(_ user: String) { users.add("-\(user)") }
     let changes = Log<StreamKey>()
-    func remoteStreamChanged(_ key: StreamKey, isOn: Bool) {
-        changes.add(key)
-        _ = waitUntil { !isStuck.load(ordering: .acquiring) }
-    }
     let mutes = Log<String>()
-    func remoteMuteChanged(_ key: StreamKey, isMuted: Bool) {
+    func remoteStreamChanged(_ key: StreamKey, _ change: StreamChange) {
+        guard case .muted(let isMuted) = change else {
+            changes.add(key)
+            _ = waitUntil { !isStuck.load(ordering: .acquiring) }
+            return
+        }
         mutes.add("\(key.user) \(key.kind.rawValue) \(isMuted)")
     }
     let warnings = Log<String>()

@@ -1,0 +1,42 @@
+import GStreamer
+import Synchronization
+
+/// Posts on the bus that a pipe's frames have an alpha channel from now on, or no longer: once for each change, when the
+/// first of the pipe's receivers has got to it, between its last frame before the change and its first one after it.
+final class AlphaAnnouncements: Sendable {
+    /// A change in the stream that the pipe receives.
+    struct Change: Sendable {
+        fileprivate let number: UInt64
+        fileprivate let isOn: Bool
+    }
+
+    private struct State: Sendable {
+        /// The number of changes so far.
+        var count: UInt64 = 0
+        /// The number of the last change that was posted.
+        var posted: UInt64 = 0
+    }
+
+    private let owner: WeakElement
+    private let state = Mutex(State())
+
+    init(owner: WeakElement) { self.owner = owner }
+
+    /// Returns the next change of the stream. Called on the streaming thread.
+    func change(isOn: Bool) -> Change {
+        state.withLock { state in
+            state.count += 1
+            return Change(number: state.count, isOn: isOn)
+        }
+    }
+
+    /// Posts the change, unless another receiver was faster. May be called from any thread.
+    func post(_ change: Change) {
+        let isFirst = state.withLock { state in
+            defer { state.posted = max(state.posted, change.number) }
+            return change.number > state.posted
+        }
+        // Not under the lock: a message handler may call anything.
+        if isFirst { owner.post(AlphaChannelMessage.structure(change.isOn)) }
+    }
+}
