@@ -365,7 +365,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         followMuting(publisher)
         add(publisher.appSink)
         let pad = addGhostPad(kind.inputPad, target: target)
-        pad.chainToTarget()
+        pad.chainToTarget(stampsCaptureTime: !kind.isSound)
         if PublishChannel.allCases.contains(where: { $0.camera == kind }) {
             AlphaPermission.answer(at: pad.pad) { [settings] in settings.current.alphaRefusal }
         }

@@ -216,6 +216,37 @@ public struct BufferAccess {
     }
 }
 
+extension Buffer {
+    /// Returns the buffer with a wall-clock time of capture: its own, or the current time if it has none.
+    ///
+    /// Never copies bytes. If another reference to the buffer exists, the result is an alias.
+    package consuming func withCaptureTime() -> Buffer {
+        guard !access.hasMetas || access.captureUnixNanoseconds == nil else { return self }
+        guard gst_mini_object_is_writable(UnsafeMutableRawPointer(raw).assumingMemoryBound(to: GstMiniObject.self)) != 0
+        else {
+            let alias = access.alias
+            alias.access.setCaptureTime(unixNanoseconds: wallClockNanoseconds())
+            return alias
+        }
+        access.setCaptureTime(unixNanoseconds: wallClockNanoseconds())
+        return self
+    }
+}
+
+/// Gives each buffer of a list a wall-clock time of capture, as `Buffer.withCaptureTime()` does. Takes the reference to
+/// the list, and returns one to the result.
+func addCaptureTimes(toList list: OpaquePointer) -> OpaquePointer {
+    let writable = OpaquePointer(
+        gst_mini_object_make_writable(UnsafeMutableRawPointer(list).assumingMemoryBound(to: GstMiniObject.self))!)
+    gst_buffer_list_foreach(
+        writable,
+        { buffer, _, _ in
+            if let raw = buffer?.pointee { buffer?.pointee = Buffer(taking: raw).withCaptureTime().take() }
+            return 1
+        }, nil)
+    return writable
+}
+
 /// The clock of a reference timestamp. It holds a raw pointer, so that no reference is counted for each frame.
 ///
 /// `@unchecked Sendable`: the pointer points to caps that are never written and never freed.

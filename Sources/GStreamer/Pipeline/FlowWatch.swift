@@ -16,6 +16,10 @@ open class FlowWatch: @unchecked Sendable {
     /// May block, also until the pad is linked. Returns false to drop the buffer or list. Returns true by default.
     open func passes(_ buffer: BufferAccess, at pad: FlowPad) -> Bool { true }
 
+    /// Whether buffers that pass, and that have no wall-clock time of capture, get the current time. Read on the
+    /// streaming thread after each `passes`. False by default.
+    open var stampsCaptureTime: Bool { false }
+
     /// Called on the streaming thread when the stream ends, before downstream receives EOS. Returns false to drop the
     /// event. Returns true by default.
     open func passesEndOfStream() -> Bool { true }
@@ -23,13 +27,20 @@ open class FlowWatch: @unchecked Sendable {
     fileprivate func probe(_ pad: UnsafeMutablePointer<GstPad>, _ info: inout GstPadProbeInfo) -> GstPadProbeReturn {
         let type = info.type.rawValue
         if type & GST_PAD_PROBE_TYPE_BUFFER.rawValue != 0 {
-            return passes(BufferAccess(info.data.assumingMemoryBound(to: GstBuffer.self)), at: FlowPad(pad))
-                ? GST_PAD_PROBE_OK : GST_PAD_PROBE_DROP
+            let buffer = info.data.assumingMemoryBound(to: GstBuffer.self)
+            guard passes(BufferAccess(buffer), at: FlowPad(pad)) else { return GST_PAD_PROBE_DROP }
+            if stampsCaptureTime {
+                info.data = UnsafeMutableRawPointer(Buffer(taking: buffer).withCaptureTime().take())
+            }
+            return GST_PAD_PROBE_OK
         }
         if type & GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue != 0 {
             // Pass or drop a list as a whole: a source sends buffers as a list if they belong together.
-            guard let first = gst_buffer_list_get(OpaquePointer(info.data), 0) else { return GST_PAD_PROBE_OK }
-            return passes(BufferAccess(first), at: FlowPad(pad)) ? GST_PAD_PROBE_OK : GST_PAD_PROBE_DROP
+            let list = OpaquePointer(info.data!)
+            guard let first = gst_buffer_list_get(list, 0) else { return GST_PAD_PROBE_OK }
+            guard passes(BufferAccess(first), at: FlowPad(pad)) else { return GST_PAD_PROBE_DROP }
+            if stampsCaptureTime { info.data = UnsafeMutableRawPointer(addCaptureTimes(toList: list)) }
+            return GST_PAD_PROBE_OK
         }
         guard let event = gst_pad_probe_info_get_event(&info), event.pointee.type == GST_EVENT_EOS else {
             return GST_PAD_PROBE_OK

@@ -97,14 +97,25 @@ public struct GhostPad: Sendable, Equatable {
     /// By default, buffers also pass the ghost pad's hidden inner pad, which pushes them like an element does. This
     /// costs some 800 instructions per buffer, although nobody can see or relink that pad, and another 300 for work
     /// that the child's pad repeats. Events, queries and buffer lists still go the usual way.
-    package func chainToTarget() {
+    ///
+    /// With `stampsCaptureTime`, buffers without a wall-clock time of capture get the current time.
+    package func chainToTarget(stampsCaptureTime: Bool = false) {
         let ghost = UnsafeMutableRawPointer(raw).assumingMemoryBound(to: GstGhostPad.self)
         guard let target = gst_ghost_pad_get_target(ghost) else { return }
+        let chain: GstPadChainFunction = { pad, _, buffer in
+            cgst_pad_chain_inside(pad!.pointee.chaindata.assumingMemoryBound(to: GstPad.self), buffer)
+        }
+        let stampingChain: GstPadChainFunction = { pad, _, buffer in
+            cgst_pad_chain_inside(
+                pad!.pointee.chaindata.assumingMemoryBound(to: GstPad.self),
+                Buffer(taking: buffer!).withCaptureTime().take())
+        }
         gst_pad_set_chain_function_full(
-            raw,
-            { pad, _, buffer in
-                cgst_pad_chain_inside(pad!.pointee.chaindata.assumingMemoryBound(to: GstPad.self), buffer)
-            }, target, { gst_object_unref($0) })
+            raw, stampsCaptureTime ? stampingChain : chain, target, { gst_object_unref($0) })
+        guard stampsCaptureTime else { return }
+        gst_pad_set_chain_list_function_full(
+            raw, { pad, parent, list in gst_proxy_pad_chain_list_default(pad, parent, addCaptureTimes(toList: list!)) },
+            nil, nil)
     }
 
     /// Keeps failures of downstream from stopping the child. Call it once, on a source pad.

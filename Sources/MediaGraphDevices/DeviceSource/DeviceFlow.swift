@@ -24,6 +24,7 @@ final class DeviceFlow: FlowWatch, @unchecked Sendable {
     /// Whether to send "status on" before the first buffer, because downstream was told that the stream is off.
     private let tellsStatus: Bool
     private let isFirst = Atomic<Bool>(true)
+    private let isVideo = Atomic<Bool>(false)
     private let firstArrival = Atomic<UInt64>(0)
     private let lastArrival = Atomic<UInt64>(0)
     private let lastEnd = Atomic<UInt64>(0)
@@ -122,15 +123,20 @@ final class DeviceFlow: FlowWatch, @unchecked Sendable {
         touch()
         if isFirst.load(ordering: .relaxed) {
             firstArrival.store(clock.now, ordering: .relaxed)
+            let caps = pad.caps
+            isVideo.store(caps.flatMap(MediaType.init) == .video, ordering: .relaxed)
             isFirst.store(false, ordering: .releasing)
             if tellsStatus { pad.pushSticky(StreamStatus.event(on: true)) }
-            happened(.began(pad.caps, at: timestamp, latency: pad.latency))
+            happened(.began(caps, at: timestamp, latency: pad.latency))
             // The handler may have found that this is another device, and cut the flow.
             guard gate.load(ordering: .acquiring) != .cut else { return false }
         }
         statistics.countFrame()
         return true
     }
+
+    /// True for video: this is where the device's frames enter the graph.
+    override var stampsCaptureTime: Bool { isVideo.load(ordering: .relaxed) }
 
     private func waitsForOpening() -> Bool {
         touch()

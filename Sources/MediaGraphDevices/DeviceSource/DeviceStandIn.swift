@@ -145,7 +145,7 @@ final class DeviceStandIn: PushSource, @unchecked Sendable {
             // GAP events need caps first.
             case .gaps: if order.caps != nil { pushGap(at: next, duration: step) }
             case .picture(let slate, _):
-                buffer = stamped(slate.buffer.access.shallowCopy, step)
+                buffer = stamped(slate.buffer.access.shallowCopy, step).withCaptureTime()
                 return .ok
             case .silence(let info):
                 guard let silence = info.silence(frames: info.frames(in: step)) else { return .error }
