@@ -23,6 +23,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         var isCameraOff = false
         var isAuxCameraOff = false
         var isMicMuted = false
+        var videoConfiguration = VideoCapability(width: 1280, height: 720, framesPerSecond: Fraction(30, 1))
 
         /// Whether the user has turned off what sends the stream.
         func mutes(_ kind: StreamKind) -> Bool {
@@ -153,6 +154,13 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
                     """
                     Whether the user may stream raw data; a host needs this to enable an alphachannel linked to camera
                     """),
+                .setting(
+                    "video-config", of: Self.self, \.videoConfiguration, changes: .always,
+                    """
+                    Largest size and rate that is suggested to a source linked to camera or camera_aux, such as a \
+                    videosource. What readers need is suggested instead if it is less. A camera of another kind isn't \
+                    changed
+                    """),
                 .readOnly(
                     "stats", of: MediaSessionElement.self, default: NodeStatistics.nothing,
                     """
@@ -224,6 +232,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             switch property {
             case "mirror": input.publisher.mirrors(settings.current.mirror)
             case "camera-off", "camera-aux-off", "mic-muted": followMuting(input.publisher)
+            case "video-config": input.publisher.demandChanged()
             default: break
             }
         }
@@ -366,8 +375,12 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         add(publisher.appSink)
         let pad = addGhostPad(kind.inputPad, target: target)
         pad.chainToTarget(stampsCaptureTime: !kind.isSound)
-        if PublishChannel.allCases.contains(where: { $0.camera == kind }) {
+        if kind.isCamera {
             AlphaPermission.answer(at: pad.pad) { [settings] in settings.current.alphaRefusal }
+            VideoDemand.answer(at: pad.pad) { [settings, weak publisher] in
+                VideoDemand(
+                    limit: settings.current.videoConfiguration, lines: publisher?.readersDemand ?? .native)
+            }
         }
         let membership = state.withLock { state in
             state.inputs.append(Input(pad: pad, publisher: publisher))

@@ -114,7 +114,10 @@ package final class RoomStream: Sendable {
     var format: StreamFormat? { state.withLock { $0.format } }
 
     /// Requests the demand anew, because readers were added or removed, or want another resolution.
-    func demandChanged() { demandTurn.withLock { _ in requested(.demand(demand)) } }
+    func demandChanged() {
+        demandTurn.withLock { _ in requested(.demand(demand)) }
+        state.withLock { $0.publisher.publisher }?.demandChanged()
+    }
 
     /// Asks the stream's sender for a key frame, at most once a second.
     package func requestKeyFrame() {
@@ -127,7 +130,11 @@ package final class RoomStream: Sendable {
     }
 
     /// The resolution that is sufficient for all readers; `nil` if there are none.
-    var demand: Resolution? { state.withLock { Resolution.greatest($0.readers.map(\.demand)) } }
+    var demand: Resolution? { state.withLock { Resolution.greatest($0.readers.map { $0.demand ?? .native }) } }
+
+    /// The resolution that is sufficient for the readers whose demand is known; `nil` if there are none. A reader's demand
+    /// isn't known before it has the stream's format, so that a new reader doesn't make the sender change its size twice.
+    var knownDemand: Resolution? { state.withLock { Resolution.greatest($0.readers.compactMap(\.demand)) } }
 
     // MARK: The publisher
 

@@ -11,7 +11,19 @@ struct SessionNameCheck: DescriptionCheck {
                 !(name == "user" && value.isEmpty), let expected = SessionName.requirement(violatedBy: value)
             else { return nil }
             return property.diagnostic("\"\(value)\" isn't a valid \(name) name", hint: "choose \(expected)")
-        } + unknownTransport(element) + silence(element)
+        } + unknownTransport(element) + unreadableConfiguration(element) + silence(element)
+    }
+
+    /// Finds a `video-config` that isn't a size and rate, because GStreamer accepts any text for this string property.
+    private func unreadableConfiguration(_ element: DescribedElement) -> [Diagnostic] {
+        guard let property = element.property("video-config"), let text = property.value,
+            VideoCapability(text: text) == nil
+        else { return [] }
+        return [
+            property.diagnostic(
+                "\"\(text)\" isn't a valid value for video-config of \(element.factory)",
+                hint: "write \(VideoCapability.expected)")
+        ]
     }
 
     private func unknownTransport(_ element: DescribedElement) -> [Diagnostic] {

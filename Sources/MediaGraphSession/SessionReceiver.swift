@@ -160,7 +160,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
                 if shown.format != nil { reader.setDemand(shown.demand) }
             case .negotiate:
                 showAnew()
-                reader.setDemand(shown.demand)
+                if shown.format != nil { reader.setDemand(shown.demand) }
             case .memoryFull: warnOfLatency()
             case .refusedDownstream: downstreamRefused()
             case .stalled(let isStalled):

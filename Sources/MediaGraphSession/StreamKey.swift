@@ -11,6 +11,8 @@ package enum StreamKind: String, Sendable, CaseIterable, Codable {
 
     /// Whether the stream is part of a share.
     package var isShare: Bool { self == .share || self == .shareAudio }
+    /// Whether the stream is a camera's.
+    var isCamera: Bool { self == .camera || self == .cameraAux }
     /// Whether the stream is audio.
     package var isSound: Bool { self == .microphone || self == .shareAudio }
 

@@ -23,8 +23,10 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     /// flipped.
     private let mirror = Atomic<Int32>(MirrorMode.none.rawValue)
     private let muting = Mutex(Muting())
-    /// Whether a reader needs a key frame.
-    private let isKeyFrameWanted = Atomic<Bool>(false)
+    /// What readers want of upstream: one or both of `keyFrame` and `demand`.
+    private let wishes = Atomic<UInt8>(0)
+    private static let keyFrame: UInt8 = 1
+    private static let demand: UInt8 = 2
     private var announced: Announced?
     /// The orientation from the stream's tags. Readers don't get the tags; each frame is marked instead.
     private var tagged = TaggedOrientation()
@@ -142,6 +144,7 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         }
         beginnings.wrappingAdd(1, ordering: .releasing)
         version.wrappingAdd(1, ordering: .releasing)
+        demandChanged()
         if new != nil { followMuting { $0.hasNewStreams = true } }
     }
 
@@ -157,6 +160,7 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         preview?.begin(self)
         beginnings.wrappingAdd(1, ordering: .releasing)
         version.wrappingAdd(1, ordering: .releasing)
+        demandChanged()
         if preview != nil { followMuting { $0.hasNewStreams = true } }
     }
 
@@ -211,7 +215,16 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
 
     /// Asks upstream for a key frame. The streaming thread does that before the next frame, so that no reader's thread
     /// ever enters the sender's elements.
-    func requestKeyFrame() { isKeyFrameWanted.store(true, ordering: .relaxed) }
+    func requestKeyFrame() { wishes.bitwiseOr(Self.keyFrame, ordering: .relaxed) }
+
+    /// Tells upstream that the readers or the session want another size, before the next frame as well.
+    func demandChanged() { wishes.bitwiseOr(Self.demand, ordering: .relaxed) }
+
+    /// The resolution that is sufficient for all readers in the room and the preview; `nil` if there are none.
+    var readersDemand: Resolution? {
+        let (publication, preview) = target.withLock { ($0.publication, $0.preview) }
+        return Resolution.greatest([publication?.stream.knownDemand, preview?.knownDemand].compactMap(\.self))
+    }
 
     /// Posts a warning at the session's element.
     func warn(_ text: String) { owner.postWarning(.wrongFormat, "\(owner.name): \(kind.inputPad) \(text)") }
@@ -220,7 +233,7 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
 
     package override func received(_ sample: borrowing Sample) -> FlowReturn {
         guard let buffer = sample.buffer else { return .ok }
-        if isKeyFrameWanted.load(ordering: .relaxed) { askForKeyFrame(before: buffer) }
+        if wishes.load(ordering: .relaxed) != 0 { passWishes(before: buffer) }
         let version = version.load(ordering: .acquiring)
         guard let announced, announced.version == version, sample.hasCaps(at: announced.capsIdentity),
             sample.has(announced.segment)
@@ -258,9 +271,11 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         return stream.send(marked.access)
     }
 
-    private func askForKeyFrame(before buffer: BufferAccess) {
-        isKeyFrameWanted.store(false, ordering: .relaxed)
-        if !buffer.isKeyframe { appSink.staticPad("sink")?.requestKeyFrame() }
+    private func passWishes(before buffer: BufferAccess) {
+        let wishes = wishes.exchange(0, ordering: .relaxed)
+        let pad = appSink.staticPad("sink")
+        if wishes & Self.keyFrame != 0, !buffer.isKeyframe { pad?.requestKeyFrame() }
+        if wishes & Self.demand != 0, kind.isCamera { pad?.sendUpstream(Resolution.demandChanged) }
     }
 
     /// Gives the streams the format and timing that they don't know yet, and then sends the buffer.

@@ -94,7 +94,8 @@ package final class StreamReader: Sendable {
         var isFlushing = false
         var isEnding = false
         var isToNegotiate = false
-        var demand = Resolution.native
+        /// `nil` until downstream has been asked.
+        var demand: Resolution?
         var stream = StreamReference()
         var latency = Duration.zero
         var graphLatencyNanoseconds: UInt64 = 0
@@ -176,8 +177,8 @@ package final class StreamReader: Sendable {
 
     // MARK: The stream's side
 
-    /// The resolution that is sufficient for this reader.
-    var demand: Resolution { monitor.withLock { $0.demand } }
+    /// The resolution that is sufficient for this reader; `nil` until downstream has been asked.
+    var demand: Resolution? { monitor.withLock { $0.demand } }
 
     /// Sets the stream that this reader reads. With `nil`, drops everything that is queued.
     func join(_ stream: RoomStream?) {
@@ -326,7 +327,7 @@ package final class StreamReader: Sendable {
     static let latencyChanges = GraphCounter("readers-latency")
 
     /// Sets the resolution that is sufficient for this reader.
-    func setDemand(_ resolution: Resolution) {
+    package func setDemand(_ resolution: Resolution) {
         let stream = monitor.withLock { state -> RoomStream? in
             guard state.demand != resolution else { return nil }
             state.demand = resolution

@@ -231,7 +231,7 @@ public final class Session: Sendable {
     public var description: String {
         let pipes = state.withLock { Array($0.pipes.values) }
         var context = context
-        context.mirrorMode = mirrorMode
+        (context.mirrorMode, context.videoConfiguration) = (mirrorMode, videoConfiguration)
         (context.isVideoOn, context.isAuxVideoOn) = (!mutes(.camera), !mutes(.cameraAux))
         context.isAudioMuted = mutes(.microphone)
         SessionObservation.set(sessionGraph.observers?.observation, in: &context)

@@ -1,3 +1,4 @@
+import GStreamer
 import MediaGraphCore
 import MediaGraphDescription
 import MediaGraphElements
@@ -45,6 +46,13 @@ public struct SessionContext: Sendable {
     public var isVideoOn = true
     /// Whether the second camera is on from the beginning.
     public var isAuxVideoOn = true
+    /// The largest size and rate that is suggested to the external video source and to `videosource` elements in
+    /// `camera` and `auxCamera` (ZEGO's setVideoConfig, Zoom's maximum capability of the session). What the readers of
+    /// the video need is suggested instead if it is less. Frames that are larger anyway are sent as they are.
+    /// ``Session/setVideoConfiguration(_:)`` changes this later.
+    public var videoConfiguration = Self.defaultVideoConfiguration
+    private static let defaultVideoConfiguration = VideoCapability(
+        width: 1280, height: 720, framesPerSecond: Fraction(30, 1))
     /// The elements that make the alpha channel of sent video, as the mask of an `alphachannel`, such as `alpha
     /// method=green`. An empty string uses the alpha of the camera's frames. With `nil` the session has no alpha
     /// channel. ``SessionVideoHelper`` turns the alpha channel on and off.
@@ -134,6 +142,7 @@ extension SessionContext {
         if let expected = RoomTransportKind.requirement(violatedBy: transport) {
             throw .invalidParameter(.init("the session's transport", expected: expected, actual: "\"\(transport)\""))
         }
+        try Self.validate(videoConfiguration)
         if externalVideoSource != nil, preProcessor != nil || camera != nil {
             throw .wrongUsage(
                 .init(
@@ -151,6 +160,14 @@ extension SessionContext {
         }
     }
 
+    static func validate(_ configuration: VideoCapability) throws(MediaGraphError) {
+        guard VideoCapability(text: configuration.text) == nil else { return }
+        throw .invalidParameter(
+            .init(
+                "the session's video configuration", expected: "sides of 1 to 16384 pixels and a rate above 0",
+                actual: "\(configuration)"))
+    }
+
     /// The session as a description, without the elements that are added and removed while it runs.
     func description(joins: Bool = true) -> String {
         let mirror = mirrorMode == .previewOnly ? "" : " mirror=\(mirrorMode.nick)"
@@ -163,6 +180,8 @@ extension SessionContext {
         var lines = [
             "mediasession name=session room=\(DescriptionText.inQuotes(room)) user=\(DescriptionText.inQuotes(user))"
                 + transportSetting + rights + mirror + muting
+                + (videoConfiguration == Self.defaultVideoConfiguration
+                    ? "" : " video-config=\(videoConfiguration.text)")
                 + (joins ? "" : " join=false")
         ]
         if let video { lines.append(video) }

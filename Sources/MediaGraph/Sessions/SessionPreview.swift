@@ -86,4 +86,18 @@ extension Session {
         // Can't fail: the property accepts every mode at any time.
         set { sessionGraph.element.configure("mirror", to: newValue) }
     }
+
+    /// The largest size and rate that is suggested to the session's sources; at first the context's.
+    public var videoConfiguration: VideoCapability {
+        (try? sessionGraph.element.property("video-config", as: VideoCapability.self)) ?? context.videoConfiguration
+    }
+
+    /// Changes the largest size and rate that is suggested to the session's sources (setVideoConfig), at any time. A
+    /// source that sends is told with ``VideoSource/propertyChange(supported:suggested:)`` at its next frame.
+    ///
+    /// Throws `invalidParameter` for a side below 1 or above 16384 pixels, and for a rate that isn't positive.
+    public func setVideoConfiguration(_ configuration: VideoCapability) throws(MediaGraphError) {
+        try SessionContext.validate(configuration)
+        sessionGraph.element.configure("video-config", to: configuration)
+    }
 }

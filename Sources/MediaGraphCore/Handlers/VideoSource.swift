@@ -13,9 +13,11 @@ public protocol VideoSource: AnyObject, Sendable {
     /// Called when the node goes to READY. Store the sender; it refuses frames until `startSend`.
     ///
     /// `supported` are the `capabilities` that downstream accepts. `suggested` is the largest of them, by area, then by
-    /// rate; `nil` if there are none.
+    /// rate; `nil` if there are none. In a session, it is the least of what the session is configured for
+    /// (`video-config`), what the source can, and what the readers need.
     func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) throws
-    /// Called when the capabilities that downstream accepts have changed while the graph runs. Sending continues.
+    /// Called when the capabilities that downstream accepts, or the suggestion, have changed while the graph runs. In a
+    /// session, readers come and go, and ask for other resolutions. Sending continues.
     func propertyChange(supported: [VideoCapability], suggested: VideoCapability?)
     /// Called when the node starts to accept frames. You may also send frames inside this call.
     func startSend() throws

@@ -22,6 +22,30 @@ public struct VideoCapability: Sendable, Hashable, CustomStringConvertible {
     public var description: String { "\(width)×\(height)@\(framesPerSecond)" }
 }
 
+extension VideoCapability: PropertyString {
+    package static let expected = "a size and rate such as 1280x720@30 or 1920x1080@30000/1001"
+    private static let largestSide = 16384
+
+    /// Reads a size and rate as descriptions write them, such as `1280x720@30`; `nil` for other text, for sides of 0 or
+    /// more than 16384 pixels, and for a rate of 0.
+    public init?(text: String) {
+        guard let match = text.wholeMatch(of: /(\d+)x(\d+)@(\d+)(?:\/(\d+))?/), let width = Int(match.1),
+            let height = Int(match.2), let rate = Int32(match.3), let divisor = Int32(match.4 ?? "1"),
+            (1...Self.largestSide).contains(width), (1...Self.largestSide).contains(height), rate > 0, divisor > 0
+        else { return nil }
+        self.init(width: width, height: height, framesPerSecond: Fraction(rate, divisor))
+    }
+
+    /// The error message for text that isn't a valid size and rate.
+    public static var conversionFailure: String { "expected \(expected)" }
+
+    /// The size and rate as descriptions write them, such as `1280x720@30`.
+    public var text: String {
+        let rate = framesPerSecond.denominator == 1 ? "\(framesPerSecond.numerator)" : "\(framesPerSecond)"
+        return "\(width)x\(height)@\(rate)"
+    }
+}
+
 /// The pixel format and color range of a frame to send.
 public struct FrameFormat: Sendable, Hashable {
     /// The pixel format.

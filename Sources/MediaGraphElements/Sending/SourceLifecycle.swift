@@ -8,11 +8,10 @@ protocol SourceHandling: AnyObject, Sendable {
     var name: String { get }
     /// Returns what may be sent: the source's own declarations, or the node's rules.
     func rules(_ node: Payload.Rules) -> Payload.Rules
-    /// Called in NULL→READY. `downstream` is what downstream accepts; `nil` for anything.
-    func initialize(_ gate: SendGate<Payload>, downstream: Caps?) throws(MediaGraphError)
-    /// Called when downstream asked for a new negotiation. `downstream` is what downstream accepts now; `nil` for
-    /// anything.
-    func downstreamChanged(_ downstream: Caps?)
+    /// Called in NULL→READY.
+    func initialize(_ gate: SendGate<Payload>, downstream: Downstream) throws(MediaGraphError)
+    /// Called when downstream asked for a new negotiation, or wants another size.
+    func downstreamChanged(_ downstream: Downstream)
     func startSend() throws(MediaGraphError)
     func stopSend()
     func uninitialize()
@@ -145,10 +144,9 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
         state.withLock { $0.named = handle }
     }
 
-    /// Initializes the gate and the source, in NULL→READY. `downstream` is what downstream accepts; `nil` for anything.
-    /// Returns false if there is no source.
+    /// Initializes the gate and the source, in NULL→READY. Returns false if there is no source.
     func initialize(
-        _ settings: SendGate<Handle.Payload>.Settings, downstream: Caps?
+        _ settings: SendGate<Handle.Payload>.Settings, downstream: Downstream
     ) throws(MediaGraphError) -> Bool {
         let handle = current
         var settings = settings
@@ -159,9 +157,8 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
         return true
     }
 
-    /// Called when downstream asked for a new negotiation. `downstream` is what downstream accepts now; `nil` for
-    /// anything.
-    func downstreamChanged(_ downstream: Caps?) { current?.downstreamChanged(downstream) }
+    /// Called when downstream asked for a new negotiation, or wants another size.
+    func downstreamChanged(_ downstream: Downstream) { current?.downstreamChanged(downstream) }
 
     /// Starts the source, after PAUSED→PLAYING, unless downstream has asked it not to send.
     func startSend() throws(MediaGraphError) { try update { $0.isPlaying = true } }

@@ -44,6 +44,8 @@ package final class StockSource: Sendable {
             case .flushStart: gate?.flush()
             case .flushStop: gate?.resume()
             case .latency(let latency): gate?.latencyDecided(latency)
+            case .upstream(let structure) where structure.name == Resolution.demandChanged.name:
+                gate?.downstreamReconfigured()
             case .upstream(let structure): lifecycle?.received(structure)
             }
         }
@@ -95,11 +97,12 @@ package final class StockSource: Sendable {
         return settings
     }
 
-    /// The caps that can be sent, according to downstream and to the element's `caps`; `nil` for any caps.
-    private var downstream: Caps? {
-        let accepted = source.staticPad("src")?.peerCaps()
-        guard let described = described.withLock({ $0 }) else { return accepted }
-        return accepted.map(described.intersection) ?? described
+    /// What can be sent, according to downstream and to the element's `caps`.
+    private var downstream: Downstream {
+        var downstream = source.staticPad("src")?.downstream ?? .anything
+        guard let described = described.withLock({ $0 }) else { return downstream }
+        downstream.caps = downstream.caps.map(described.intersection) ?? described
+        return downstream
     }
 
     // MARK: The graph's changes of state
@@ -188,7 +191,7 @@ package final class StockSource: Sendable {
         guard described.withLock({ $0 }).map(format.caps.canIntersect) ?? true, source.downstreamAccepts(format.caps)
         else {
             gate.failed()
-            let accepted = downstream.map { "\($0)" } ?? "nothing"
+            let accepted = downstream.caps.map { "\($0)" } ?? "nothing"
             source.postError(
                 .notNegotiated, "\(source.name): downstream doesn't accept the source's format",
                 debug: "not-negotiated: the source sends \(format.caps); downstream accepts \(accepted)")

@@ -1,27 +1,34 @@
 import GStreamer
 import MediaGraphCore
 
-/// The capabilities that a source may use: its declared capabilities that downstream accepts.
+/// The capabilities that a source may use, which are its declared capabilities that downstream accepts, and the one that
+/// is suggested to it.
 struct SupportedCapabilities: Sendable, Equatable {
     let list: [VideoCapability]
-
-    /// The capability with the largest area; of several, the one with the highest rate.
-    var suggested: VideoCapability? {
-        list.max { ($0.width * $0.height, $0.framesPerSecond.value) < ($1.width * $1.height, $1.framesPerSecond.value) }
-    }
+    /// In a session, what the session and its readers ask for. Elsewhere the capability with the largest area; of
+    /// several, the one with the highest rate.
+    let suggested: VideoCapability?
 
     private static let usualSizes = [(160, 90), (320, 180), (640, 360), (1280, 720), (1920, 1080), (3840, 2160)]
     private static let usualRates = [Fraction(15, 1), Fraction(30, 1), Fraction(60, 1)]
 
-    /// `declared` is the source's own list; empty if the source can send any size. `downstream` is the peer's answer to
-    /// a CAPS query; `nil` if the pad isn't linked, which allows all capabilities.
-    init(declared: [VideoCapability], downstream: Caps?) {
-        let candidates = declared.isEmpty ? Self.usual(for: downstream) : declared
-        guard let downstream else {
-            list = candidates
-            return
-        }
-        list = candidates.filter { capability in
+    /// `declared` is the source's own list; empty if the source can send any size.
+    init(declared: [VideoCapability], downstream: Downstream) {
+        let candidates = declared.isEmpty ? Self.usual(for: downstream.caps) : declared
+        let list = downstream.caps.map { Self.accepted(candidates, by: $0) } ?? candidates
+        self.list = list
+        suggested =
+            if let demand = downstream.demand {
+                demand.suggestion(of: list)
+            } else {
+                list.max {
+                    ($0.width * $0.height, $0.framesPerSecond.value) < ($1.width * $1.height, $1.framesPerSecond.value)
+                }
+            }
+    }
+
+    private static func accepted(_ candidates: [VideoCapability], by downstream: Caps) -> [VideoCapability] {
+        candidates.filter { capability in
             let caps = Caps(
                 """
                 video/x-raw, width=\(capability.width), height=\(capability.height), \

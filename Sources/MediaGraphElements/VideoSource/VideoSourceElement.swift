@@ -131,7 +131,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, SourceElement, 
                 try HandlerRegistry.shared.make(MGVideoSource.self, settings.handler, options: settings.options))
         }
         tagged = settings.rotationTag ? .upright : nil
-        guard try lifecycle.initialize(settings.gate, downstream: sourcePad.peerCaps()) else {
+        guard try lifecycle.initialize(settings.gate, downstream: sourcePad.downstream) else {
             postWarning(
                 .settings, "\(name): there is no source, so nothing will be sent; set handler=… or attach a source")
             return
@@ -149,7 +149,11 @@ final class VideoSourceElement: PushSource, ConfigurableElement, SourceElement, 
     override func unlockStop() { gate.resume() }
     override func latencyDecided(_ latency: Duration) { gate.latencyDecided(latency) }
     override func downstreamReconfigured() { gate.downstreamReconfigured() }
-    override func received(_ structure: Structure) { lifecycle.received(structure) }
+
+    override func received(_ structure: Structure) {
+        if structure.name == Resolution.demandChanged.name { downstreamReconfigured() }
+        lifecycle.received(structure)
+    }
 
     override func endOfStreamRequested() -> Bool {
         gate.endOfStreamRequested()
@@ -178,7 +182,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, SourceElement, 
                 buffer = frame.take()
                 return .ok
             case .off: pushSticky(StreamStatus.event(on: false))
-            case .reconfigure: lifecycle.downstreamChanged(sourcePad.peerCaps())
+            case .reconfigure: lifecycle.downstreamChanged(sourcePad.downstream)
             case .flush: return .flushing
             case .end:
                 // Post the error here and return EOS: for an error result, the base class would post an error of its

@@ -34,7 +34,7 @@ final class VideoSourceHandle: SourceHandling, @unchecked Sendable {
         return list.map(VideoCapability.init)
     }
 
-    func initialize(_ gate: VideoGate, downstream: Caps?) throws(MediaGraphError) {
+    func initialize(_ gate: VideoGate, downstream: Downstream) throws(MediaGraphError) {
         let supported = SupportedCapabilities(declared: gate.rules, downstream: downstream)
         announced.withLock { $0 = supported }
         QueuedFrame.log.log(
@@ -48,15 +48,18 @@ final class VideoSourceHandle: SourceHandling, @unchecked Sendable {
         }
     }
 
-    /// Informs the source if the supported capabilities differ from the last ones.
-    func downstreamChanged(_ downstream: Caps?) {
+    /// Informs the source if the supported capabilities or the suggestion differ from the last ones.
+    func downstreamChanged(_ downstream: Downstream) {
         let supported = SupportedCapabilities(declared: capabilities, downstream: downstream)
         let hasChanged = announced.withLock { announced in
             defer { announced = supported }
             return announced != supported
         }
         guard hasChanged else { return }
-        QueuedFrame.log.log(.info, nil, "property change: \(supported.list.count) capabilities")
+        QueuedFrame.log.log(
+            .info, nil,
+            "property change: \(supported.list.count) capabilities, suggested \(supported.suggested.map(String.init(describing:)) ?? "none")"
+        )
         let list = supported.list.map(\.abi)
         abi.property_change(abi.context, list, Int64(list.count), supported.suggested?.abi ?? .init())
     }

@@ -162,7 +162,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, SourceElement, N
             try lifecycle.setNamed("sink", of: name) { AudioSourceHandle(MGAudioSource(DeviceMic(), name: "sink")) }
         }
         device.set(role)
-        guard try lifecycle.initialize(settings.gate, downstream: nil) else {
+        guard try lifecycle.initialize(settings.gate, downstream: .anything) else {
             postWarning(
                 .settings, "\(name): there is no source, so nothing will be sent; set handler=… or attach a source")
             return

@@ -41,7 +41,7 @@ import Testing
         let before = own.count
         #expect(send(source) { own.count > before && seen.count > 3 })
         // The source runs once, and the preview has one stream.
-        #expect(source.calls.all == ["initialize", "startSend"])
+        #expect(source.stateCalls == ["initialize", "startSend"])
         #expect(own.log.all.filter { $0.hasPrefix("o") } == ["on"])
         #expect(waitUntil { events.log.all == ["joined", "+alice", "alice video on"] }, "\(events.log.all)")
         await alice.preview.stop()

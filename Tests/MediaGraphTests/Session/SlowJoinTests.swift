@@ -261,7 +261,7 @@ import Testing
         #expect(try await eventually { made.all.last?.calls.all == ["start", "join alice"] })
         made.all.last?.answer("alice")
         #expect(await joining.value == nil && alice.isJoined)
-        #expect(source.calls.all == ["initialize", "startSend"])
+        #expect(source.stateCalls == ["initialize", "startSend"])
         await alice.leave()
     }
 

@@ -1,0 +1,81 @@
+import GStreamer
+import MediaGraphCore
+
+/// What a session and its readers want of a camera: the answer to a query that a source sends downstream.
+/// `mediasession` answers it, and sends `Resolution.demandChanged` upstream when the answer changes. Without an answer,
+/// as outside a session, the source is as free as downstream's caps allow.
+package struct VideoDemand: Sendable, Equatable {
+    /// The largest size and rate that the session is configured for.
+    var limit: VideoCapability
+    /// The height that is sufficient for all readers; `native` if a reader takes any height, and without readers.
+    var lines: Resolution
+
+    package init(limit: VideoCapability, lines: Resolution) { (self.limit, self.lines) = (limit, lines) }
+
+    private static let queryName = "mediagraph-video-demand"
+
+    /// Answers the query at the session's pad.
+    package static func answer(at pad: Pad, _ demand: @escaping @Sendable () -> VideoDemand) {
+        pad.answer(queryName) {
+            let demand = demand()
+            return [
+                ("width", Int32(clamping: demand.limit.width)), ("height", Int32(clamping: demand.limit.height)),
+                ("framerate", demand.limit.framesPerSecond), ("lines", demand.lines.rawValue),
+            ]
+        }
+    }
+
+    /// Sends the query downstream from a source's pad; `nil` if nobody answers.
+    init?(askedAt pad: Pad) {
+        guard let answer = pad.askDownstream(Self.queryName), let width: Int32 = answer["width"],
+            let height: Int32 = answer["height"], let rate: Fraction = answer["framerate"],
+            let lines = (answer["lines"] as Int32?).flatMap(Resolution.init(rawValue:))
+        else { return nil }
+        limit = VideoCapability(width: Int(width), height: Int(height), framesPerSecond: rate)
+        self.lines = lines
+    }
+
+    /// Returns the least that the session, the source and the readers ask for: of the capabilities within the session's
+    /// limit, the smallest that is high enough for all readers, at the highest rate. If the source has none within the
+    /// limit, returns the one that exceeds it least.
+    func suggestion(of list: [VideoCapability]) -> VideoCapability? {
+        let fitting = list.filter { limit.hasRoom(for: $0) }
+        let within = fitting.filter { $0.framesPerSecond.value <= limit.framesPerSecond.value }
+        let candidates = [within, fitting, list].first { !$0.isEmpty } ?? []
+        let sufficient = lines == .native ? [] : candidates.filter { $0.height >= lines.rawValue }
+        let area =
+            fitting.isEmpty
+            ? candidates.map(\.area).min() : sufficient.map(\.area).min() ?? candidates.map(\.area).max()
+        let sized = candidates.filter { $0.area == area }
+        let (slow, fast) = (
+            sized.filter { $0.framesPerSecond.value <= limit.framesPerSecond.value },
+            sized.filter { $0.framesPerSecond.value > limit.framesPerSecond.value }
+        )
+        return slow.max { $0.framesPerSecond.value < $1.framesPerSecond.value }
+            ?? fast.min { $0.framesPerSecond.value < $1.framesPerSecond.value }
+    }
+}
+
+extension VideoCapability {
+    fileprivate var area: Int { width * height }
+
+    /// Whether a picture of that size, or the size turned by 90°, is within this size.
+    fileprivate func hasRoom(for other: VideoCapability) -> Bool {
+        max(other.width, other.height) <= max(width, height) && min(other.width, other.height) <= min(width, height)
+    }
+}
+
+/// What downstream says about the format that a source may send.
+struct Downstream: Sendable {
+    /// The caps that downstream accepts; `nil` for anything.
+    var caps: Caps?
+    /// What a session wants; `nil` outside of one.
+    var demand: VideoDemand?
+
+    static let anything = Downstream()
+}
+
+extension Pad {
+    /// What downstream of this source pad says about the format, queried now.
+    var downstream: Downstream { Downstream(caps: peerCaps(), demand: VideoDemand(askedAt: self)) }
+}
