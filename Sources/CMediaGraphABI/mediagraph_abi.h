@@ -22,7 +22,7 @@
 // Raise this version with each change of this interface, and with each other change that keeps one copy from using the
 // nodes of another. Both are checked: the version in a structure when it is read, and the nodes' version, which their
 // GTypes carry, when a second copy registers the same nodes.
-#define MEDIAGRAPH_ABI_VERSION 10u
+#define MEDIAGRAPH_ABI_VERSION 11u
 
 typedef struct {
     int32_t code;  // MediaGraphError.Code; 0: none
@@ -306,6 +306,8 @@ typedef struct {
     // Removes a receiver. Returns when its callbacks have returned and no more will be made; called from inside one of
     // its callbacks, it returns at once.
     int32_t (*unsubscribe)(GstElement *node, const void *identity, MGError *error);
+    // Changes a receiver's resolution, from the next frame on. May be called while the graph runs, and from callbacks.
+    int32_t (*set_resolution)(GstElement *node, const void *identity, int32_t resolution, MGError *error);
     int32_t (*set_observer)(GstElement *node, const MGFrameObserver *observer, MGError *error);
     // Makes the node ask for the observer's preference again before the next frame. May be called on any thread.
     void (*observer_changed)(GstElement *node);

@@ -15,14 +15,27 @@ final class PipeReader: Sendable {
         /// caller must keep until it has released the lock: each may be the last one, and a receiver's deinitializer may
         /// use the pipe.
         mutating func remove(_ receiver: AnyObject? = nil) -> [any AnyObject & Sendable] {
-            let found = receivers.compactMap(\.receiver)
-            receivers = found.filter { $0 !== receiver }.map { Weak(receiver: $0) }
+            var found: [any AnyObject & Sendable] = []
+            receivers = receivers.filter { entry in
+                guard let known = entry.receiver else { return false }
+                found.append(known)
+                return known !== receiver
+            }
             return found
         }
     }
 
     private struct Weak: Sendable {
+        /// Compared instead of `receiver`: a reference that is made under the lock may be the last one.
+        let identity: ObjectIdentifier
         weak var receiver: (any AnyObject & Sendable)?
+        let format: PipeFormat
+
+        init(_ receiver: any AnyObject & Sendable, _ format: PipeFormat) {
+            identity = ObjectIdentifier(receiver)
+            self.receiver = receiver
+            self.format = format
+        }
     }
 
     private let sessionGraph: SessionGraph
@@ -38,20 +51,28 @@ final class PipeReader: Sendable {
     /// been removed after its last subscriber.
     init(
         _ sessionGraph: SessionGraph, _ identity: PipeIdentity, _ properties: [(name: String, text: String)],
-        engineRender: String? = nil, removed: @escaping @Sendable () -> Void
+        engineRender: String? = nil, removed: @escaping @Sendable () -> Void = {}
     ) {
         self.sessionGraph = sessionGraph
         self.identity = identity
-        (self.properties, self.removed) = (properties, removed)
+        self.properties = properties
         self.engineRender = engineRender
+        self.removed = removed
     }
 
-    /// Subscribes a delegate, and makes the pipe if there is none.
+    /// Subscribes a delegate, and makes the pipe if there is none. If the delegate is subscribed in this format, changes
+    /// its resolution.
     func subscribe(
         _ delegate: some RawDataDelegate, _ resolution: Resolution, _ format: PipeFormat
     ) throws(MediaGraphError) {
-        try add(delegate) { (element) throws(MediaGraphError) in
-            try NodeVTable.subscribe(delegate, identity, resolution, format, to: element)
+        try add(delegate, format) { (element, isSubscribed) throws(MediaGraphError) in
+            do throws(MediaGraphError) {
+                // First, because a delegate that was detached since it failed is subscribed anew.
+                try NodeVTable.subscribe(delegate, identity, resolution, format, to: element)
+            } catch {
+                guard isSubscribed, error.code == .alreadyInUse else { throw error }
+                try NodeVTable.setResolution(resolution, of: delegate, on: element)
+            }
         }
     }
 
@@ -60,7 +81,7 @@ final class PipeReader: Sendable {
         _ resolution: Resolution, _ format: PipeFormat
     ) throws(MediaGraphError) -> FrameSequence<OwnedVideoFrame> {
         let channel = FrameChannel<OwnedVideoFrame>()
-        try add(channel) { (element) throws(MediaGraphError) in
+        try add(channel, format) { (element, _) throws(MediaGraphError) in
             try NodeVTable.subscribe(channel, resolution, format, to: element)
         }
         // Queued, because unsubscribing waits for a running callback, and a task may abandon the channel.
@@ -69,8 +90,11 @@ final class PipeReader: Sendable {
         return FrameSequence(channel, graph: sessionGraph.graph)
     }
 
+    /// Adds a receiver, and makes the pipe if there is none. `isSubscribed` says whether the receiver may be subscribed in
+    /// this format already.
     private func add(
-        _ receiver: some AnyObject & Sendable, _ subscribe: (Element) throws(MediaGraphError) -> Void
+        _ receiver: some AnyObject & Sendable, _ format: PipeFormat,
+        _ subscribe: (_ element: Element, _ isSubscribed: Bool) throws(MediaGraphError) -> Void
     ) throws(MediaGraphError) {
         try state.withLock { state throws(MediaGraphError) in
             let known = state.element
@@ -78,8 +102,11 @@ final class PipeReader: Sendable {
                 if let known { known } else { try SessionGraph.make("rawdatapipe", identity.name, properties) }
             var renderer: Element?
             if known == nil, let engineRender { renderer = try SessionGraph.make(parsing: engineRender) }
-            try subscribe(element)
-            state.receivers.append(Weak(receiver: receiver))
+            let new = Weak(receiver, format)
+            let isSubscribed = state.receivers.contains { $0.identity == new.identity && $0.format == format }
+            try subscribe(element, isSubscribed)
+            state.receivers.removeAll { $0.identity == new.identity }
+            state.receivers.append(new)
             guard known == nil else { return }
             (state.element, state.renderer) = (element, renderer)
             exists.store(true, ordering: .releasing)

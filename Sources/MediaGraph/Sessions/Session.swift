@@ -263,6 +263,13 @@ public final class Session: Sendable {
 
     func has(_ user: String) -> Bool { user == context.user || state.withLock { $0.sending[user] != nil } }
 
+    /// Whether another user shares a screen or sound.
+    var hasOtherShare: Bool {
+        state.withLock { state in
+            state.sending.contains { $0.key != context.user && !$0.value.isDisjoint(with: [.share, .shareAudio]) }
+        }
+    }
+
     func isSending(_ stream: UserStream, _ user: String) -> Bool {
         state.withLock { $0.sending[user]?.contains(stream) ?? false }
     }
@@ -337,6 +344,7 @@ public final class Session: Sendable {
                 if isOn { state.sending[user, default: []].insert(stream) } else { state.sending[user]?.remove(stream) }
             }
             if stream == .shareAudio, user != context.user { sound.shares(user, isOn) }
+            if stream == .share || stream == .shareAudio, user == context.user, isOn { share.began() }
             tell(.streamChanged(SessionUser(name: user, session: self), stream, isOn: isOn))
         case .userMuted(sessionGraph.name, let user, let kind, let isMuted):
             guard let stream = UserStream(rawValue: kind) else { return }
@@ -353,6 +361,9 @@ public final class Session: Sendable {
             // The own user's `alphachannel` has told already, in order with the camera's frames.
             guard user != context.user, hearAlpha(isOn, of: user) else { return }
             tell(.alphaChannel(SessionUser(name: user, session: self), isOn: isOn))
+        case .shareRefused(sessionGraph.name, context.user, _, let reason):
+            // Once, although the sound of the share waits too.
+            if share.waits() { tell(.shareWaits(reason: reason)) }
         case .warning(let warning):
             // A pipe warns when one of its delegates has been released; that may have been the last one.
             sessionGraph.enqueue { [weak self] _ in self?.removeUnreadPipes() }

@@ -16,6 +16,10 @@ public enum SessionEvent: Sendable {
     /// onUserMuteVideo, onUserMuteAudio). This includes the local user. ``streamChanged(_:_:isOn:)`` follows if the stream
     /// was on.
     case muteChanged(SessionUser, UserStream, isMuted: Bool)
+    /// The local user's share isn't sent, because another user of the room shares. It begins by itself when that share
+    /// ends, which ``streamChanged(_:_:isOn:)`` reports; until then ``SessionShareHelper/isSharing`` is false. Reported once
+    /// for each wait. `reason` says who shares.
+    case shareWaits(reason: String)
     /// A user's video has an alpha channel from now on, or no longer. This includes the local user. A delegate doesn't
     /// get this event; it gets ``SessionDelegate/session(_:alphaChannelIsOn:of:)`` instead, in order with the frames.
     case alphaChannel(SessionUser, isOn: Bool)

@@ -16,7 +16,9 @@ public struct SessionPreview: Sendable {
     public let channel: PublishChannel
 
     private var reader: PipeReader {
-        session.pipe(PipeIdentity(name: channel.previewPad, user: session.context.user))
+        session.pipe(
+            PipeIdentity(
+                name: channel.previewPad, kind: .preview(channel), user: session.context.user, isLocal: true))
     }
 
     /// Starts the cameras without joining the room (startPreview). Does nothing if they are already running. Throws
@@ -28,7 +30,7 @@ public struct SessionPreview: Sendable {
     public func stop() async { await session.stopPreview() }
 
     /// Sends the preview's frames to `delegate`, from the next frame on, scaled down to the height of `resolution` if
-    /// they are higher. The preview keeps only a weak reference.
+    /// they are higher. The preview keeps only a weak reference. Subscribing a delegate again changes its resolution.
     ///
     /// Throws `noVideo` if the session's context has no such camera, and what
     /// ``SessionPipe/subscribe(_:resolution:format:)`` throws.

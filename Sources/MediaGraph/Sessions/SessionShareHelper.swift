@@ -9,10 +9,10 @@ public struct SessionShareHelper: Sendable {
     /// Shares what these sources send, until ``stopSharing()`` is called or the session is left
     /// (startSharingExternalSource). Either source may be `nil`, for example to share only audio.
     ///
-    /// While another user of the room shares, this share isn't sent; `GraphEvent.shareRefused` and a warning report
-    /// that. With `playLocally` (isPlaying), the share's audio is also played on this machine, by additional elements
-    /// made from the context's `speaker`. The virtual speaker doesn't receive it, because it receives only the audio of
-    /// other users.
+    /// While another user of the room shares, this share isn't sent; ``SessionEvent/shareWaits(reason:)`` reports that,
+    /// and ``isSharing`` is false. It begins by itself when the other share ends. With `playLocally` (isPlaying), the
+    /// share's audio is also played on this machine, by additional elements made from the context's `speaker`. The
+    /// virtual speaker doesn't receive it, because it receives only the audio of other users.
     ///
     /// Throws `notInSession` before joining, `wrongUsage` if both sources are `nil` or `playLocally` is true without a
     /// `speaker` in the context, `noAudio` if `playLocally` is true without an audio source, and `alreadyInUse` while
@@ -75,8 +75,9 @@ public struct SessionShareHelper: Sendable {
     /// Restarts the share's sources after ``pause()``. Throws the errors of `pause`.
     public func resume() async throws(MediaGraphError) { try await session.share.node.resume() }
 
-    /// Whether the session's own user has a share, paused or not.
-    public var isSharing: Bool { session.share.isOn }
+    /// Whether the session's own user shares. True while the share is paused, and false while it waits for the end of
+    /// another user's share.
+    public var isSharing: Bool { session.share.isSharing(besides: session.hasOtherShare) }
 }
 
 extension Session {

@@ -58,19 +58,26 @@ public struct SessionPipe: Sendable {
     public let user: SessionUser
     let stream: StreamKind
 
-    /// `share` for a shared video, `video` for a camera.
-    public var kind: PipeIdentity.Kind { stream.isShare ? .share : .video }
+    /// `share` for a shared video, `camera` for a camera.
+    public var kind: PipeIdentity.Kind {
+        stream.isShare ? .share : .camera(stream == .cameraAux ? .aux : .main)
+    }
 
     private var reader: PipeReader {
         user.session.pipe(
-            PipeIdentity(name: stream.outputPrefix + PadName.escape(user.name), kind: kind, user: user.name))
+            PipeIdentity(
+                name: stream.outputPrefix + PadName.escape(user.name), kind: kind, user: user.name,
+                isLocal: user.isLocal))
     }
 
     /// Sends the pipe's frames to `delegate`, from the next frame on, scaled down to the height of `resolution` if they
     /// are higher. The pipe keeps only a weak reference.
     ///
-    /// Throws `noSuchUser` if the user isn't in the room, and what
-    /// ``RawDataPipeNode/subscribe(_:resolution:format:)`` throws.
+    /// Subscribing a delegate again, for example whenever a share starts, changes its resolution and nothing else; one
+    /// ``unsubscribe(_:)`` ends the subscription.
+    ///
+    /// Throws `noSuchUser` if the user isn't in the room, `alreadyInUse` if the delegate is subscribed in another format,
+    /// and what ``RawDataPipeNode/subscribe(_:resolution:format:)`` throws.
     ///
     /// - Parameters:
     ///   - resolution: The greatest height of the frames.

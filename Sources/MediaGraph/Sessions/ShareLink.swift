@@ -23,6 +23,16 @@ final class ShareLink: Sendable {
         var player: Player?
         /// Whether `sources` is a `sharesource`.
         var hasHandlers = false
+        var phase = Phase.starting
+    }
+
+    private enum Phase: Sendable {
+        /// Nothing has been sent yet, so the room hasn't decided.
+        case starting
+        /// The share isn't sent while another user shares.
+        case waiting
+        /// The share has been sent. It may be paused.
+        case begun
     }
 
     /// A stream of the share.
@@ -53,9 +63,30 @@ final class ShareLink: Sendable {
 
     init(_ sessionGraph: SessionGraph) { self.sessionGraph = sessionGraph }
 
-    var isOn: Bool { share != nil }
+    private var isOn: Bool { share != nil }
 
     private var share: Share? { state.withLock { $0.share } }
+
+    /// Whether the user shares. Until the first frame is sent, that depends on whether another user does.
+    func isSharing(besides hasOtherShare: Bool) -> Bool {
+        switch share?.phase {
+        case .begun: true
+        case .starting: !hasOtherShare
+        case .waiting, nil: false
+        }
+    }
+
+    /// Records that the room doesn't let the share begin. Returns false if that is known already.
+    func waits() -> Bool {
+        state.withLock { state in
+            guard let phase = state.share?.phase, phase != .waiting else { return false }
+            state.share?.phase = .waiting
+            return true
+        }
+    }
+
+    /// Records that the share is sent.
+    func began() { state.withLock { $0.share?.phase = .begun } }
 
     var node: ShareSourceNode {
         get throws(MediaGraphError) {

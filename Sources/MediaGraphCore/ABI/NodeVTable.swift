@@ -159,6 +159,16 @@ package enum NodeVTable {
         try MediaGraphError.check { unsubscribe(element.element, Unmanaged.passUnretained(receiver).toOpaque(), $0) }
     }
 
+    /// Changes the resolution of a receiver, which is a delegate. Throws `wrongUsage` if it isn't subscribed.
+    package static func setResolution(
+        _ resolution: Resolution, of receiver: AnyObject, on element: Element
+    ) throws(MediaGraphError) {
+        guard let set = try vtable(of: element).set_resolution else { throw notThisKind(element, "rawdatapipe") }
+        try MediaGraphError.check {
+            set(element.element, Unmanaged.passUnretained(receiver).toOpaque(), resolution.rawValue, $0)
+        }
+    }
+
     // MARK: Frame observers
 
     /// Makes a frame observer's node ask for the observer's preference again. Does nothing for any other element.

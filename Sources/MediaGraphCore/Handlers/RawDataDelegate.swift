@@ -46,18 +46,25 @@ public struct PipeIdentity: Sendable, Hashable {
     public let kind: Kind
     /// The user whose stream it is; `nil` outside of a session.
     public let user: String?
+    /// Whether the stream is the session's own user's; false outside of a session.
+    public let isLocal: Bool
 
     /// What a pipe carries.
     public enum Kind: Sendable, Hashable {
-        /// A camera's stream, or any other stream.
+        /// A stream outside of a session.
         case video
+        /// A user's main or second camera, as the members of the room receive it.
+        case camera(PublishChannel)
+        /// The preview of the local user's main or second camera, which needs no room.
+        case preview(PublishChannel)
         /// A shared screen.
         case share
     }
 
-    package init(name: String, kind: Kind = .video, user: String? = nil) {
+    package init(name: String, kind: Kind = .video, user: String? = nil, isLocal: Bool = false) {
         self.name = name
         self.kind = kind
         self.user = user
+        self.isLocal = isLocal
     }
 }

@@ -146,6 +146,17 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         found.cancel()
     }
 
+    /// Changes the resolution of a delegate, from the next frame on.
+    func setResolution(_ resolution: Resolution, of identity: UnsafeRawPointer) throws(MediaGraphError) {
+        let isFound = run.withLock { run in
+            let found = run.subscriptions.first { $0.consumer.identity == identity }
+            found?.setResolution(resolution)
+            return found != nil
+        }
+        guard isFound else { throw .wrongUsage(.init(owner.name, actual: "the delegate isn't subscribed")) }
+        receiversChanged()
+    }
+
     /// Removes the subscription of a weakly held delegate that no longer exists, and posts a warning.
     func lost(_ subscription: Subscription) {
         let wasThere = run.withLock { run in

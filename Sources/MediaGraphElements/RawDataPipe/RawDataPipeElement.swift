@@ -101,6 +101,13 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                 try node.delivery.unsubscribe(identity!)
             }
         }
+        vtable.set_resolution = { element, identity, resolution, error in
+            NodeVTable.answer(element, error, as: RawDataPipeElement.self) { (node) throws(MediaGraphError) in
+                let resolution = try Resolution(checking: resolution)
+                try node.check(resolution)
+                try node.delivery.setResolution(resolution, of: identity!)
+            }
+        }
     }
 
     required init(instance: ElementInstance) {
@@ -176,16 +183,22 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                 "\(name)'s frames", expected: "buffer-type=raw", actual: "buffer-type=\(settings.bufferType.nick)"))
     }
 
-    private func subscribe(
-        _ abi: MGVideoConsumer, _ resolution: Resolution, _ format: PipeFormat
-    ) throws(MediaGraphError) {
-        try check(queues: abi.queues != 0)
-        let settings = settings.current
-        let type = settings.bufferType
+    /// Throws `invalidParameter` if frames of this `buffer-type` can't be scaled to a delegate's resolution.
+    private func check(_ resolution: Resolution) throws(MediaGraphError) {
+        let type = settings.current.bufferType
         guard type.allows("resolution") || resolution == .native else {
             throw .invalidParameter(
                 .init("resolution", expected: "native with buffer-type=\(type.nick)", actual: resolution.text))
         }
+    }
+
+    private func subscribe(
+        _ abi: MGVideoConsumer, _ resolution: Resolution, _ format: PipeFormat
+    ) throws(MediaGraphError) {
+        try check(queues: abi.queues != 0)
+        try check(resolution)
+        let settings = settings.current
+        let type = settings.bufferType
         guard type.allows("format") || format == .auto else {
             throw .invalidParameter(
                 .init("format", expected: "auto with buffer-type=\(type.nick)", actual: format.nick))

@@ -59,8 +59,8 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
     }
 
     let consumer: ConsumerHandle
-    /// The delegate's resolution; `nil` for the pipe's `resolution` property.
-    let resolution: Resolution?
+    /// The delegate's resolution, `Resolution.rawValue`; negative for the pipe's `resolution` property.
+    private let requested: Atomic<Int32>
     /// The delegate's format; `auto` for the pipe's.
     let format: PipeFormat
     private let pipe: PipeDelivery
@@ -89,6 +89,8 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
     private var current: Unmanaged<FramePlan>?
     /// The identity of the caps that `plan` was made for.
     private var plannedCaps: UInt = 0
+    /// The value of `requested` that `plan` was made for.
+    private var plannedResolution: Int32 = -1
     /// The segment of the sample that is being delivered.
     private var segment: UnsafePointer<GstSegment>?
     private var isOn = false
@@ -102,10 +104,16 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
 
     init(_ consumer: ConsumerHandle, resolution: Resolution?, format: PipeFormat = .auto, pipe: PipeDelivery) {
         self.consumer = consumer
-        self.resolution = resolution
+        requested = Atomic(resolution?.rawValue ?? -1)
         self.format = format
         self.pipe = pipe
     }
+
+    /// The delegate's resolution; `nil` for the pipe's `resolution` property.
+    var resolution: Resolution? { Resolution(rawValue: requested.load(ordering: .relaxed)) }
+
+    /// Changes the delegate's resolution, from the next frame on. May be called from any thread.
+    func setResolution(_ resolution: Resolution) { requested.store(resolution.rawValue, ordering: .relaxed) }
 
     // MARK: The run
 
@@ -352,22 +360,27 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
             Int64(bitPattern: now.nanoseconds &- runningTime.nanoseconds), ordering: .relaxed)
     }
 
-    /// Returns the plan for the sample's caps; makes a new one if the caps have changed.
+    /// Returns the plan for the sample's caps; makes a new one if the caps or the resolution have changed.
     @inline(__always)
     private func plan(for sample: borrowing Sample) throws(MediaGraphError) -> Unmanaged<FramePlan>? {
-        if let current, sample.hasCaps(at: plannedCaps) { return current }
+        if let current, sample.hasCaps(at: plannedCaps), requested.load(ordering: .relaxed) == plannedResolution {
+            return current
+        }
         return try makePlan(sample.caps)
     }
 
     @inline(never)
     private func makePlan(_ caps: Caps?) throws(MediaGraphError) -> Unmanaged<FramePlan>? {
         guard let caps else { return nil }
+        let requested = requested.load(ordering: .relaxed)
+        if let resolution = Resolution(rawValue: requested) { setup.resolution = resolution }
         let plan = try FramePlan(caps, setup, supported: consumer.formats)
         RawDataPipeElement.log.log(
             .debug, pipe.appSink,
             "delivers \(plan.outputCaps) to \(consumer.name), "
                 + (plan.isPassthrough ? "unconverted" : "converted from \(caps)"))
         self.plan = plan
+        plannedResolution = requested
         return current
     }
 

@@ -32,6 +32,11 @@ package final class StockPipe: Sendable {
                 try pipe.delivery.unsubscribe(identity!)
             }
         }
+        vtable.set_resolution = { element, identity, resolution, error in
+            StockVTable.answer(element, error, as: StockPipe.self) { (pipe) throws(MediaGraphError) in
+                try pipe.delivery.setResolution(try Resolution(checking: resolution), of: identity!)
+            }
+        }
     }
 
     /// Creates a pipe; `nil` if the element isn't an appsink. Call it before data flows. `close` undoes it.

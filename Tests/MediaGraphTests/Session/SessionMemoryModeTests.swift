@@ -17,10 +17,11 @@ import Testing
 
         func received(_ frame: borrowing VideoFrame, from pipe: PipeIdentity) {
             let canRetain = frame.canRetain
+            let kind = pipe.kind == .share ? "share" : "video"
             do throws(MediaGraphError) {
                 frames.add(try frame.retain())
-                outcomes.add("\(pipe.kind) \(canRetain) kept")
-            } catch { outcomes.add("\(pipe.kind) \(canRetain) \(error.code)") }
+                outcomes.add("\(kind) \(canRetain) kept")
+            } catch { outcomes.add("\(kind) \(canRetain) \(error.code)") }
         }
 
         func session(_ session: Session, oneWayAudioReceived frame: borrowing AudioFrame, user: SessionUser) {

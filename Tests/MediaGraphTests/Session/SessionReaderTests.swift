@@ -191,7 +191,7 @@ import Testing
     @Test("SE-2 a delegate may use its pipe in its deinitializer, even while the pipe looks the delegate up")
     func releasedWhileLookedUp() async throws {
         let alice = try session("alice", #function)
-        let pipe = PipeReader(alice.sessionGraph, PipeIdentity(name: "preview"), []) {}
+        let pipe = PipeReader(alice.sessionGraph, PipeIdentity(name: "preview"), [])
         let isDone = Atomic<Bool>(false)
         let looking = NativeThread("looking") { while !isDone.load(ordering: .relaxed) { pipe.removeIfUnread() } }
         for _ in 0..<300 { try pipe.subscribe(Leaver(pipe), .p90, .auto) }

@@ -33,19 +33,19 @@ private final class MySessionDelegate: SessionDelegate, RawDataDelegate {
                 lines.add("session: \(user.name) has stopped sharing")
             case .userLeft(let user): lines.add("session: \(user.name) left")
             case .left: lines.add("session: left")
-            case .streamChanged, .muteChanged, .alphaChannel, .warning: break
+            case .streamChanged, .muteChanged, .shareWaits, .alphaChannel, .warning: break
             }
         } catch { lines.add("session: \(error)") }
     }
 
     // onRawDataFrameReceived, of a camera and of a share.
     func received(_ rawData: borrowing VideoFrame, from pipe: PipeIdentity) {
-        lines.add("\(pipe.kind) of \(pipe.user ?? "?"): \(rawData.sizeAndFormat)")
+        lines.add("\(pipe.kind == .share ? "share" : "video") of \(pipe.user ?? "?"): \(rawData.sizeAndFormat)")
     }
 
     // onRawDataStatusChanged. Also called when the user has left; unsubscribing isn't needed then.
     func statusChanged(isOn: Bool, of pipe: PipeIdentity) {
-        lines.add("\(pipe.kind) of \(pipe.user ?? "?"): \(isOn ? "on" : "off")")
+        lines.add("\(pipe.kind == .share ? "share" : "video") of \(pipe.user ?? "?"): \(isOn ? "on" : "off")")
     }
 
     // onMixedAudioRawDataReceived and onOneWayAudioRawDataReceived.
