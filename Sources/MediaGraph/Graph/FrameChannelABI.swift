@@ -53,6 +53,7 @@ extension MGAudioConsumer {
             FrameChannel<SpeakerAudio>.of(context).end(nil)
             return MG_PASS
         }
+        detach = { _ in 0 }
         destroy = { Unmanaged<FrameChannel<SpeakerAudio>>.fromOpaque($0!).release() }
         storeName("audio", in: &name)
     }

@@ -16,6 +16,8 @@ final class OutputFiles: Sendable {
         var existing: [ExistingFile] = []
         /// The resolved paths of files that didn't exist before the run.
         var new: [String] = []
+        /// Sinks that append to the file of standard output in this run.
+        var appending: [Element] = []
     }
     private let state = Mutex(State())
 
@@ -31,6 +33,7 @@ final class OutputFiles: Sendable {
                 if errno == ENOENT { files.new.append(FileName.resolved(path)) }
             } else if status.isAppendedOutput {
                 sink.configure("append", to: true)
+                files.appending.append(sink)
             } else if status.st_mode & S_IFMT == S_IFREG, status.st_size > 0,
                 let file = ExistingFile(sink, path, status)
             {
@@ -50,6 +53,7 @@ final class OutputFiles: Sendable {
             return state
         }
         for file in files.existing { file.close() }
+        for sink in files.appending { sink.configure("append", to: false) }
         for path in files.new {
             var status = stat()
             guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size == 0 else { continue }

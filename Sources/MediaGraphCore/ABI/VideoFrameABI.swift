@@ -85,7 +85,9 @@ final class KeptFrame: @unchecked Sendable {
 extension MGVideoFrame {
     /// The memory mode that counts when a native or encoded frame is retained. Frames in special memory, such as DMABuf
     /// or GL, can't be copied without leaving that memory, so `stack` counts for them.
-    var retainingMode: Int32 { Caps(retaining: caps).isInSystemMemory(0) ? memory_mode : MG_STACK }
+    var retainingMode: Int32 {
+        memory_mode == MG_HEAP && Caps(retaining: caps).isInSystemMemory(0) ? MG_HEAP : MG_STACK
+    }
 }
 
 extension MediaGraphError {

@@ -4,23 +4,6 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// A notification between a pipe's frames.
-enum PipeSignal: DeliverySignal {
-    case stream(StreamStart)
-    case orientation(TaggedOrientation)
-    case status(Bool)
-    case alpha(AlphaAnnouncements.Change)
-    case end
-
-    var isEnd: Bool { if case .end = self { true } else { false } }
-    var mayPrecedeCaps: Bool {
-        switch self {
-        case .stream, .orientation, .alpha: true
-        case .status, .end: false
-        }
-    }
-}
-
 /// Delivers a pipe's frames to one receiver, in the receiver's own resolution and format.
 ///
 /// The receiver is called on the streaming thread if upstream may wait. Otherwise it is called on its own delivery
@@ -29,35 +12,6 @@ enum PipeSignal: DeliverySignal {
 /// `@unchecked Sendable`: the shared state belongs to the line. All other variables are used by the one thread that has
 /// entered a callback, and in state changes while no data flows.
 final class Subscription: DeliveryReceiver, @unchecked Sendable {
-    /// The settings of a run.
-    struct Setup {
-        /// The delivered format; `nil` to keep the stream's format if the receiver supports it.
-        var format: VideoFormat?
-        /// Whether frames that have an alpha plane are delivered as A420 instead of I420.
-        var keepsAlpha = false
-        var resolution = Resolution.native
-        var policy = OverflowPolicy.block
-        var maxFrames = 1
-        var bufferType = BufferType.raw
-        var memoryMode = MemoryModeSetting()
-        var appliesRotation = false
-        var appliesMirror = false
-        var onError = FailurePolicy.stop
-        /// The current stream at the time of subscribing.
-        var stream: StreamStart?
-        /// The orientation in the stream's tags at that time.
-        var tagged = TaggedOrientation()
-
-        /// Returns the settings of a receiver with its own resolution and format. Without them, the pipe's remain.
-        func with(_ resolution: Resolution?, _ format: PipeFormat) -> Setup {
-            var own = self
-            own.resolution = resolution ?? own.resolution
-            // Frames in a format that the receiver has asked for don't keep their alpha plane.
-            if let format = format.format { (own.format, own.keepsAlpha) = (format, false) }
-            return own
-        }
-    }
-
     let consumer: ConsumerHandle
     /// The delegate's resolution, `Resolution.rawValue`; negative for the pipe's `resolution` property.
     private let requested: Atomic<Int32>

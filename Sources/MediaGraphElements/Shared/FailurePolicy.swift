@@ -56,6 +56,10 @@ struct FailedFrames {
         /// "frame" or "block"; `nil` if the handler failed at the end of the stream.
         var media: String? = "frame"
 
+        fileprivate var text: String {
+            "\(handler)\(hasThrown ? " failed" : "")\(stream.map { " on \($0)" } ?? "")"
+        }
+
         fileprivate func cost(_ policy: FailurePolicy) -> String {
             switch (policy, media) {
             case (.stop, _), (.pass, nil), (.drop, nil): ""
@@ -75,25 +79,28 @@ struct FailedFrames {
 
     /// Counts a failure and reports it: as an error with `stop`, and otherwise as a warning that says what it costs.
     mutating func add(
-        _ error: MediaGraphError, _ problem: ElementProblem = .processing, of subject: Subject, _ policy: FailurePolicy,
+        _ error: MediaGraphError, _ problem: ElementProblem = .processing, of subject: @autoclosure () -> Subject,
+        _ policy: FailurePolicy,
         _ statistics: NodeStatistics,
         _ element: Element, _ log: DebugCategory
     ) {
-        let text =
-            "\(element.name): \(subject.handler)\(subject.hasThrown ? " failed" : "")\(subject.stream.map { " on \($0)" } ?? ""): \(error)"
-            + subject.cost(policy)
+        // Most failures are only counted, so their texts aren't made.
+        func text() -> String {
+            let subject = subject()
+            return "\(element.name): \(subject.text): \(error)\(subject.cost(policy))"
+        }
         guard policy != .stop else {
             // Only one error, even if several calls fail.
-            if !hasStopped { element.postError(problem, text) }
+            if !hasStopped { element.postError(problem, text()) }
             hasStopped = true
             return
         }
         statistics.failed.wrappingAdd(1, ordering: .relaxed)
-        log.log(.warning, element, text)
+        log.log(.warning, element, text())
         guard reported.count < Self.limit, !reported.contains(error) else { return }
         reported.append(error)
         element.postWarning(
-            problem, reported.count < Self.limit ? text : "\(text) (more errors of this handler aren't reported)",
+            problem, reported.count < Self.limit ? text() : "\(text()) (more errors of this handler aren't reported)",
             debug: "on-error=\(policy.nick)")
     }
 }
