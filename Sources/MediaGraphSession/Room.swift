@@ -81,8 +81,8 @@ final class Room: Sendable {
         ) -> (others: [String], visit: UInt64?)? {
             guard changes == remoteChanges else { return nil }
             let others = tell(.joined(user), except: user)
-            let known = (others + remote).sorted().map { RoomNotice.joined($0) }
-            return (others, users[user]?.welcome(known + streamNotices + last))
+            let known = (others + remote).sorted().map { RoomNotice.joined($0) } + streamNotices + last
+            return (others, users[user]?.welcome(known))
         }
 
         /// Returns the outcomes to report now; none while the transport is being changed or has to be.

@@ -46,6 +46,7 @@ import Testing
             case .handle(.end): "end"
             case .handle(.stream): "stream"
             case .handle(.orientation): "orientation"
+            case .handle(.alpha): "alpha"
             case .drop: "lost"
             case .exit: "exit"
             case nil: "wait"
