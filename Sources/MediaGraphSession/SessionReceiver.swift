@@ -157,10 +157,10 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
                 return .ok
             case .signal(let signal):
                 show(signal)
-                if shown.format != nil { reader.setDemand(shown.demand) }
+                tellDemand(reader)
             case .negotiate:
                 showAnew()
-                if shown.format != nil { reader.setDemand(shown.demand) }
+                tellDemand(reader)
             case .memoryFull: warnOfLatency()
             case .refusedDownstream: downstreamRefused()
             case .stalled(let isStalled):
@@ -276,6 +276,12 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
             return setCaps(format.caps)
         }
         shown.scaler = scaler
+    }
+
+    /// Tells the sender which resolution downstream needs. Before anything is linked, that isn't known: without an answer,
+    /// it would be the native one. The link makes the receiver negotiate again.
+    private func tellDemand(_ reader: StreamReader) {
+        if shown.format != nil, sourcePad.neighbor != nil { reader.setDemand(shown.demand) }
     }
 
     /// Warns once when downstream rejects a format that its answers to queries promised to take, as some converters do.

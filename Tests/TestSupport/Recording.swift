@@ -38,17 +38,21 @@ public final class RecordingSource: VideoSource {
     public var sender: VideoSender { state.withLock { $0.sender! } }
     /// The capabilities that downstream supports, as the node passed them last.
     public var supported: [VideoCapability] { state.withLock { $0.supported } }
+    /// All capabilities that the node has suggested, in order.
+    public let suggestions = Log<VideoCapability?>()
     /// The capability that the node suggested last.
     public var suggested: VideoCapability? { state.withLock { $0.suggested } }
 
     public func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) throws {
         calls.add("initialize")
+        suggestions.add(suggested)
         state.withLock { $0 = (sender, supported, suggested) }
         try onInitialize(sender)
     }
 
     public func propertyChange(supported: [VideoCapability], suggested: VideoCapability?) {
         calls.add("propertyChange")
+        suggestions.add(suggested)
         state.withLock { ($0.supported, $0.suggested) = (supported, suggested) }
     }
 

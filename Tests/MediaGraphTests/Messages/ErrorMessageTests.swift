@@ -75,9 +75,6 @@ import Testing
         let delegate = PipeLog()
         await listing.add("pipe.unsubscribe(delegate)  // not subscribed") { try await pipe.unsubscribe(delegate) }
         try pipe.subscribe(delegate, resolution: .p360)
-        await listing.add("pipe.subscribe(delegate, resolution: .p90)  // subscribed already") {
-            try pipe.subscribe(delegate, resolution: .p90)
-        }
         let other = try session("bob", room)
         await listing.add("session.join()  // another user has this name") { try await other.join() }
         await alice.leave()

@@ -95,6 +95,11 @@ import Testing
         #expect(Self.suggests("320x180@30", source))
         try await pipe.unsubscribe(small)
         #expect(Self.suggests("1280x720@30", source))
+        // Nothing in between: a new reader counts once its resolution is known.
+        #expect(
+            source.suggestions.all.map { $0?.text } == [
+                "1280x720@30", "320x180@30", "640x360@30", "1280x720@30", "640x360@30", "320x180@30", "1280x720@30",
+            ])
         // All while the source sends.
         #expect(source.calls.all.prefix(2) == ["initialize", "startSend"])
         #expect(Set(source.calls.all.dropFirst(2)) == ["propertyChange"])
