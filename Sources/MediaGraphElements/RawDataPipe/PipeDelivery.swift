@@ -34,11 +34,12 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         /// The height that is enough for all subscriptions.
         var demand = Resolution.native
 
-        /// Recomputes `demand`. Returns whether it changed. Without subscriptions, the `resolution` property counts.
+        /// Recomputes `demand`. Returns whether it changed. When the last subscription has ended, the demand stays: the
+        /// sender mustn't be asked for more just because nobody reads any longer.
         mutating func updateDemand() -> Bool {
             let before = demand
             let wanted = subscriptions.map { $0.resolution ?? settings.resolution }
-            demand = settings.bufferType == .raw ? Resolution.greatest(wanted) ?? settings.resolution : .native
+            demand = settings.bufferType == .raw ? Resolution.greatest(wanted) ?? demand : .native
             return demand != before
         }
 
@@ -226,6 +227,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
             run.handler = handler.map { Subscription($0, resolution: nil, pipe: self) }
             run.subscriptions.insert(contentsOf: run.handler.map { [$0] } ?? [], at: 0)
             for subscription in run.subscriptions { subscription.arm(run.setup) }
+            run.demand = run.settings.resolution
             _ = run.updateDemand()
         }
         generation.add(1, ordering: .releasing)

@@ -106,6 +106,31 @@ import Testing
         for session in [bob, alice] { await session.leave() }
     }
 
+    @Test("SE-10 a pad that isn't linked yet asks for nothing")
+    func unlinked() async throws {
+        let source = RecordingSource()
+        let alice = try session("alice", #function) { $0.externalVideoSource = source }
+        let reader = try Graph(
+            """
+            mediasession name=call room="\(#function)" user=bob
+            call.video_alice ! rawdatapipe resolution=180p
+            """)
+        let other = try Graph("mediasession name=call room=\"\(#function)\" user=carol   call.audio_alice ! fakesink")
+        try await alice.join()
+        for graph in [reader, other] { try await graph.start() }
+        #expect(Self.suggests("320x180@30", source))
+        let pad = try #require(other.pipeline.element(named: "call")?.requestPad("video_alice"))
+        #expect(
+            waitUntil {
+                try? source.sendPattern()
+                return pad.currentCaps != nil
+            })
+        for _ in 0..<10 { try source.sendPattern() }
+        #expect(source.suggestions.all.map { $0?.text } == ["1280x720@30", "320x180@30"])
+        for graph in [reader, other] { await graph.stop() }
+        await alice.leave()
+    }
+
     @Test("SE-10 readers in other processes count too, and a reader that comes before its user")
     func processes() async throws {
         for name in ["config-1", "config-2"] {
