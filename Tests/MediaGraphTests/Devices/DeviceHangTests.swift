@@ -74,7 +74,7 @@ import Testing
         let starting = Task { try await graph.start() }
         // Each device hangs until the other one is being opened.
         for (device, other) in [(first, second), (second, first)] {
-            #expect(waitUntil { other.openings.load(ordering: .relaxed) == 1 })
+            #expect(try await eventually { other.openings.load(ordering: .relaxed) == 1 })
             device.state = .there
         }
         try await starting.value

@@ -28,27 +28,32 @@ import Testing
         let user = try alice.user("bob")
         let frames = PipeLog()
         try user.videoPipe.subscribe(frames, resolution: .p90)
-        #expect(
-            waitUntil {
+        /// Sends frames until the pipe is on. Returns false if it never is.
+        func turnsOn() -> Bool {
+            let begin = frames.log.all.count
+            return waitUntil {
                 try? source.sendPattern()
-                return frames.count > 0 && user.isSending(.video)
-            })
+                return frames.log.all.count > begin + 1 && user.isSending(.video) && own.log.all.last == "bob video on"
+            }
+        }
+        #expect(turnsOn())
         #expect(user.isMuted(.audio) && !user.isMuted(.video) && bob.videoHelper.isVideoOn())
         try await bob.videoHelper.stopVideo()
         #expect(source.stateCalls.last == "stopSend" && !bob.videoHelper.isVideoOn())
         #expect(bob.description.contains("camera-off=true mic-muted=true"), "\(bob.description)")
         #expect(waitUntil { frames.log.all.last == "off" && user.isMuted(.video) && !user.isSending(.video) })
         try await bob.videoHelper.startVideo()
+        #expect(turnsOn())
         try await bob.audioHelper.unmuteAudio()
         #expect(source.stateCalls.last == "startSend" && mic.calls.all.last == "micStartSend")
         try await bob.audioHelper.muteAudio()
         #expect(mic.calls.all.last == "micStopSend")
         let expected = [
-            "bob video on", "bob mutes video", "bob video off", "bob unmutes video", "bob unmutes audio",
-            "bob mutes audio",
+            "bob video on", "bob mutes video", "bob video off", "bob unmutes video", "bob video on",
+            "bob unmutes audio", "bob mutes audio",
         ]
-        #expect(waitUntil { events.log.all.suffix(6) == ArraySlice(expected) }, "\(events.log.all)")
-        #expect(waitUntil { own.log.all.suffix(6) == ArraySlice(expected) }, "\(own.log.all)")
+        #expect(waitUntil { events.log.all.suffix(7) == ArraySlice(expected) }, "\(events.log.all)")
+        #expect(waitUntil { own.log.all.suffix(7) == ArraySlice(expected) }, "\(own.log.all)")
         await bob.leave()
         #expect(waitUntil { !user.isPresent })
         #expect(!user.isMuted(.audio))
