@@ -192,7 +192,7 @@ final class RoomLink: RoomTransport {
             peer.send(.hello(version: PeerMessage.version, users: state.users.keys.sorted()))
             for key in state.muted { peer.send(.stream(key, .muted(true))) }
             for key in state.sending { peer.send(.stream(key, .status(isOn: true))) }
-            for key in state.transparent { peer.send(.stream(key, .alpha(isOn: true))) }
+            for key in state.withAlpha { peer.send(.stream(key, .alpha(isOn: true))) }
             return true
         }
         if isWanted { peer.start() } else { peer.close() }
@@ -279,7 +279,7 @@ final class RoomLink: RoomTransport {
             let claim = state.users.removeValue(forKey: user)
             state.unclaimed.remove(user)
             state.muted = state.muted.filter { $0.user != user }
-            state.transparent = state.transparent.filter { $0.user != user }
+            state.withAlpha = state.withAlpha.filter { $0.user != user }
             return (claim, keys.compactMap { state.forwarders[$0] }, claim != nil)
         }
         guard wasHere else { return }
@@ -294,7 +294,7 @@ final class RoomLink: RoomTransport {
             switch change {
             case .status(let isOn): if isOn { state.sending.insert(key) } else { state.sending.remove(key) }
             case .muted(let isMuted): if isMuted { state.muted.insert(key) } else { state.muted.remove(key) }
-            case .alpha(let isOn): if isOn { state.transparent.insert(key) } else { state.transparent.remove(key) }
+            case .alpha(let isOn): if isOn { state.withAlpha.insert(key) } else { state.withAlpha.remove(key) }
             }
             for peer in state.peers { peer.send(.stream(key, change)) }
         }

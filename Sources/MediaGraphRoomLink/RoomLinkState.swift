@@ -20,8 +20,8 @@ extension RoomLink {
         var sending: Set<StreamKey> = []
         /// The streams that this process's users have muted.
         var muted: Set<StreamKey> = []
-        /// Those of this process's streams whose frames have an alpha channel.
-        var transparent: Set<StreamKey> = []
+        /// The streams that this process's users are sending with an alpha channel.
+        var withAlpha: Set<StreamKey> = []
         var peers: [RoomPeer] = []
         /// The endpoints of processes that run another version.
         var strangers: Set<Int> = []

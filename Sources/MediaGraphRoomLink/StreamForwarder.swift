@@ -167,7 +167,7 @@ final class StreamForwarder: Sendable {
 
     /// Changes the scaling, because the peers' demand may have changed.
     private func adapt() {
-        // Tells the sender how much is needed. On this thread, because `add` and `remove` are called under locks.
+        // Tell the sender what resolution is needed. On this thread, because `add` and `remove` are called under locks.
         if let demand = state.withLock({ $0.demand }) { reader.setDemand(demand) }
         warn(
             state.withLock { state in

@@ -158,7 +158,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
                     "video-config", of: Self.self, \.videoConfiguration, changes: .always,
                     """
                     Largest size and rate that is suggested to a source linked to camera or camera_aux, such as a \
-                    videosource. What readers need is suggested instead if it is less. A camera of another kind isn't \
+                    videosource. What readers need is suggested instead if it is less. Frames of other cameras aren't \
                     changed
                     """),
                 .readOnly(
@@ -379,7 +379,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             AlphaPermission.answer(at: pad.pad) { [settings] in settings.current.alphaRefusal }
             VideoDemand.answer(at: pad.pad) { [settings, weak publisher] in
                 VideoDemand(
-                    limit: settings.current.videoConfiguration, lines: publisher?.readersDemand ?? .native)
+                    limit: settings.current.videoConfiguration, resolution: publisher?.readersDemand ?? .native)
             }
         }
         let membership = state.withLock { state in

@@ -13,7 +13,7 @@ final class Membership: RoomMember {
     private let sending = Mutex<Set<StreamKey>>([])
     /// The streams that have been posted as muted, and those whose alpha channel has been posted.
     private let muted = Mutex<Set<StreamKey>>([])
-    private let transparent = Mutex<Set<StreamKey>>([])
+    private let withAlpha = Mutex<Set<StreamKey>>([])
 
     init(user: String, room: Room, owner: WeakElement) {
         self.user = user
@@ -50,7 +50,7 @@ final class Membership: RoomMember {
         guard known.withLock({ $0.remove(user) }) != nil else { return }
         // Silently: a user who comes back begins unmuted and without alpha.
         muted.withLock { $0 = $0.filter { $0.user != user } }
-        transparent.withLock { $0 = $0.filter { $0.user != user } }
+        withAlpha.withLock { $0 = $0.filter { $0.user != user } }
         owner.post(SessionMessage.left(user, room: room.name))
     }
 
@@ -64,7 +64,7 @@ final class Membership: RoomMember {
         case .muted(let isMuted):
             if isNew(isMuted, in: muted) { owner.post(SessionMessage.muted(key, isMuted, room: room.name)) }
         case .alpha(let isOn):
-            if isNew(isOn, in: transparent) { owner.post(SessionMessage.alpha(key, on: isOn, room: room.name)) }
+            if isNew(isOn, in: withAlpha) { owner.post(SessionMessage.alpha(key, on: isOn, room: room.name)) }
         }
     }
 

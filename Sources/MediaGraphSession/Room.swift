@@ -20,7 +20,7 @@ final class Room: Sendable {
         /// The streams that users, local or remote, have muted.
         var muted: Set<StreamKey> = []
         /// The streams whose frames have an alpha channel.
-        var transparent: Set<StreamKey> = []
+        var withAlpha: Set<StreamKey> = []
         /// Set while there are users.
         var reach: RoomReach?
         /// Whether a thread is making, starting or stopping the transport.
@@ -54,7 +54,7 @@ final class Room: Sendable {
                 // recorded.
                 streams[key]?.stream?.setExpected(isOn)
             case .muted(let isMuted): if isMuted { muted.insert(key) } else { muted.remove(key) }
-            case .alpha(let isOn): if isOn { transparent.insert(key) } else { transparent.remove(key) }
+            case .alpha(let isOn): if isOn { withAlpha.insert(key) } else { withAlpha.remove(key) }
             }
             return tell(.stream(key, change))
         }
@@ -62,14 +62,14 @@ final class Room: Sendable {
         /// What a new member has to know of the streams.
         private var streamNotices: [RoomNotice] {
             muted.map { .stream($0, .muted(true)) } + sending.map { .stream($0, .status(isOn: true)) }
-                + transparent.map { .stream($0, .alpha(isOn: true)) }
+                + withAlpha.map { .stream($0, .alpha(isOn: true)) }
         }
 
         /// Forgets the streams of a user who has left. Returns the names of the members to notify of streams that have
         /// ended.
         mutating func forgetStreams(of user: String) -> [String] {
             muted = muted.filter { $0.user != user }
-            transparent = transparent.filter { $0.user != user }
+            withAlpha = withAlpha.filter { $0.user != user }
             return sending.filter { $0.user == user }.flatMap { record(.status(isOn: false), of: $0) }
         }
 
@@ -105,7 +105,7 @@ final class Room: Sendable {
             isChangingTransport = true
             guard let old = reach else { return .open }
             // From here on the room no longer uses this transport.
-            (reach, sending, muted, transparent) = (nil, [], [], [])
+            (reach, sending, muted, withAlpha) = (nil, [], [], [])
             let streams = streams { _ in true }
             switch old {
             case .starting(let transport), .everybody(let transport): return .close(transport, streams)

@@ -129,7 +129,7 @@ package final class RoomStream: Sendable {
         if let publisher { publisher.requestKeyFrame() } else { requested(.keyFrame) }
     }
 
-    /// The resolution that is sufficient for all readers; `nil` if there are none.
+    /// The resolution that is sufficient for all readers; `nil` if there are none. An unknown demand counts as native.
     var demand: Resolution? { state.withLock { Resolution.greatest($0.readers.map { $0.demand ?? .native }) } }
 
     /// The resolution that is sufficient for the readers whose demand is known; `nil` if there are none. A reader's demand

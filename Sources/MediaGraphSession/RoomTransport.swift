@@ -15,8 +15,8 @@ import Synchronization
 /// Receiving: hold the remote user's `RoomStream` while writing to it, in this order: `begin`, `setCaps`, `setTiming`,
 /// `setStatus(true)`, `send`, and `setAlpha` after `setCaps` when an alpha channel is turned on or off. Check input
 /// first; `refuse`, `refuseBuffer` and `countLoss` report what can't be shown. Announce with `remoteStreamChanged` what a
-/// remote user sends, what the user has muted, and what has an alpha channel, whether or not anybody here reads it. A
-/// user who leaves takes these announcements along.
+/// remote user sends, what the user has muted, and what has an alpha channel, whether or not anybody here reads it. The
+/// room forgets this when the user leaves.
 ///
 /// The room calls these methods on any thread, including streaming threads, and other work waits for them to return. So
 /// they mustn't block: a method that needs a round trip, or a lock of another process, returns first and reports its
@@ -45,7 +45,7 @@ package protocol RoomTransport: AnyObject, Sendable {
     /// room can tell whether a list is older than a change.
     var remoteUsers: [String] { get }
 
-    /// Called when a local user's stream has changed; for a user who joins muted, after the join.
+    /// Called when a local user's stream has changed. For a user who joins muted, this is called after the join.
     func streamChanged(_ key: StreamKey, _ change: StreamChange)
     /// Sets the highest resolution that a local reader of a remote user's stream wants; `nil` if the stream has no
     /// readers. The room may call this before the remote user joins, and calls it again when the user joins. Calls for

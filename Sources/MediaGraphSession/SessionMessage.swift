@@ -68,7 +68,7 @@ package enum SessionMessage {
             ]),
         MessageDeclaration(
             alphaName,
-            "A user in the room, including this session's own, has turned the alpha channel of a camera on or off. The stream's frames follow, with the event mediagraph-alpha-channel before the first one after the change",
+            "A user in the room, including this session's own, has turned the alpha channel of a camera on or off. In the stream, the event mediagraph-alpha-channel comes before the first frame after the change",
             fields: [
                 ("room", "string", "the room's name"), ("user", "string", "the user's name"),
                 ("kind", "string", "video or videoaux"),

@@ -11,11 +11,11 @@ struct SessionNameCheck: DescriptionCheck {
                 !(name == "user" && value.isEmpty), let expected = SessionName.requirement(violatedBy: value)
             else { return nil }
             return property.diagnostic("\"\(value)\" isn't a valid \(name) name", hint: "choose \(expected)")
-        } + unknownTransport(element) + unreadableConfiguration(element) + silence(element)
+        } + unknownTransport(element) + invalidVideoConfiguration(element) + silence(element)
     }
 
     /// Finds a `video-config` that isn't a size and rate, because GStreamer accepts any text for this string property.
-    private func unreadableConfiguration(_ element: DescribedElement) -> [Diagnostic] {
+    private func invalidVideoConfiguration(_ element: DescribedElement) -> [Diagnostic] {
         guard let property = element.property("video-config"), let text = property.value,
             VideoCapability(text: text) == nil
         else { return [] }

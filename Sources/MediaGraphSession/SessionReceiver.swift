@@ -226,7 +226,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
             // The base class sends the first STREAM_START of a run.
             if shown.hasBegun { pushStreamStart() }
             shown = Shown(hasBegun: true, isToldAlpha: shown.isToldAlpha)
-            // The pad would keep the event for elements that are linked later.
+            // Otherwise the pad would keep the last event for elements that are linked later.
             announceAlpha(false)
         case .format(let format): announce(format)
         case .timing(let timing): announce(timing)
@@ -278,8 +278,8 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         shown.scaler = scaler
     }
 
-    /// Tells the sender which resolution downstream needs. Before anything is linked, that isn't known: without an answer,
-    /// it would be the native one. The link makes the receiver negotiate again.
+    /// Tells the sender which resolution downstream needs. Does nothing before the pad is linked: without an answer,
+    /// the demand would be native. When the pad is linked, the receiver negotiates again.
     private func tellDemand(_ reader: StreamReader) {
         if shown.format != nil, sourcePad.neighbor != nil { reader.setDemand(shown.demand) }
     }

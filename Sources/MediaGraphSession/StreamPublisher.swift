@@ -5,8 +5,8 @@ import Synchronization
 
 /// Publishes one of a session's own streams to the readers in the room and to the user's own preview.
 ///
-/// `@unchecked Sendable`: only the streaming thread uses `announced`, `tagged`, `hasAlpha` and `isRefused`, and `show`
-/// while no data flows; everything else is constant, atomic or behind a lock.
+/// `@unchecked Sendable`: only the streaming thread, and `show` while no data flows, use `announced`, `tagged`,
+/// `hasAlpha` and `isRefused`; everything else is constant, atomic or behind a lock.
 package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     let kind: StreamKind
     let appSink: AppSink
@@ -23,8 +23,8 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     /// flipped.
     private let mirror = Atomic<Int32>(MirrorMode.none.rawValue)
     private let muting = Mutex(Muting())
-    /// What readers want of upstream: one or both of `keyFrame` and `demand`.
-    private let wishes = Atomic<UInt8>(0)
+    /// What upstream is still to be sent: `keyFrame`, `demand`, both, or nothing (0).
+    private let pendingRequests = Atomic<UInt8>(0)
     private static let keyFrame: UInt8 = 1
     private static let demand: UInt8 = 2
     private var announced: Announced?
@@ -210,15 +210,15 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         if kind == .camera { mirror.store(mode.rawValue, ordering: .relaxed) }
     }
 
-    /// Makes the streaming thread compare what the streams know again before the next frame.
+    /// Makes the streaming thread check, before the next frame, whether the streams have to be told of a change.
     func announcementMayHaveChanged() { version.wrappingAdd(1, ordering: .releasing) }
 
     /// Asks upstream for a key frame. The streaming thread does that before the next frame, so that no reader's thread
     /// ever enters the sender's elements.
-    func requestKeyFrame() { wishes.bitwiseOr(Self.keyFrame, ordering: .relaxed) }
+    func requestKeyFrame() { pendingRequests.bitwiseOr(Self.keyFrame, ordering: .relaxed) }
 
-    /// Tells upstream that the readers or the session want another size, before the next frame as well.
-    func demandChanged() { wishes.bitwiseOr(Self.demand, ordering: .relaxed) }
+    /// Tells upstream, before the next frame, that the readers or the session want another size.
+    func demandChanged() { pendingRequests.bitwiseOr(Self.demand, ordering: .relaxed) }
 
     /// The resolution that is sufficient for all readers in the room and the preview; `nil` if there are none.
     var readersDemand: Resolution? {
@@ -233,7 +233,7 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
 
     package override func received(_ sample: borrowing Sample) -> FlowReturn {
         guard let buffer = sample.buffer else { return .ok }
-        if wishes.load(ordering: .relaxed) != 0 { passWishes(before: buffer) }
+        if pendingRequests.load(ordering: .relaxed) != 0 { sendRequests(before: buffer) }
         let version = version.load(ordering: .acquiring)
         guard let announced, announced.version == version, sample.hasCaps(at: announced.capsIdentity),
             sample.has(announced.segment)
@@ -271,14 +271,14 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         return stream.send(marked.access)
     }
 
-    private func passWishes(before buffer: BufferAccess) {
-        let wishes = wishes.exchange(0, ordering: .relaxed)
+    private func sendRequests(before buffer: BufferAccess) {
+        let requests = pendingRequests.exchange(0, ordering: .relaxed)
         let pad = appSink.staticPad("sink")
-        if wishes & Self.keyFrame != 0, !buffer.isKeyframe { pad?.requestKeyFrame() }
-        if wishes & Self.demand != 0, kind.isCamera { pad?.sendUpstream(Resolution.demandChanged) }
+        if requests & Self.keyFrame != 0, !buffer.isKeyframe { pad?.requestKeyFrame() }
+        if requests & Self.demand != 0, kind.isCamera { pad?.sendUpstream(Resolution.demandChanged) }
     }
 
-    /// Gives the streams the format and timing that they don't know yet, and then sends the buffer.
+    /// Gives the streams the format, timing and alpha status that they don't know yet, and then sends the buffer.
     private func announce(_ sample: borrowing Sample, _ buffer: BufferAccess, _ version: Int) -> FlowReturn {
         let beginning = beginnings.load(ordering: .acquiring)
         let (publication, preview) = target.withLock { ($0.publication, $0.preview) }

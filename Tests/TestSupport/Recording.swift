@@ -17,7 +17,7 @@ public final class RecordingSource: VideoSource {
     public let capabilities: [VideoCapability]
     /// The names of the methods that the node has called, in order.
     public let calls = Log<String>()
-    /// The calls without `propertyChange`, which the readers in a session cause at any time.
+    /// The calls without `propertyChange`, which the readers in a session may cause at any time.
     public var stateCalls: [String] { calls.all.filter { $0 != "propertyChange" } }
     private let state = Mutex<(sender: VideoSender?, supported: [VideoCapability], suggested: VideoCapability?)>(
         (nil, [], nil))

@@ -21,8 +21,8 @@ public enum GraphEvent: Sendable {
     /// includes the session's own user.
     case userMuted(node: String, user: String, kind: String, isMuted: Bool)
     /// A user in a session's room has turned the alpha channel of a camera on or off. This includes the session's own
-    /// user. `kind` is `video` or `videoaux`. The frames follow; a pipe that reads them reports the change in order with
-    /// them, as ``alphaChannel(node:isEnabled:)``.
+    /// user. `kind` is `video` or `videoaux`. The event isn't in order with the frames; a pipe that reads
+    /// them reports the change in order with them, as ``alphaChannel(node:isEnabled:)``.
     case userAlpha(node: String, user: String, kind: String, isOn: Bool)
     /// A user's `video`, `videoaux` or `audio` stream that the graph reads is on but has sent nothing for 2 s, or for
     /// three frame durations if that is longer (at a variable rate, three times the longest interval so far). The

@@ -16,7 +16,7 @@ final class OutputFiles: Sendable {
         var existing: [ExistingFile] = []
         /// The resolved paths of files that didn't exist before the run.
         var new: [String] = []
-        /// Sinks that append to the file of standard output in this run.
+        /// Sinks that write to the file to which standard output is redirected, and append to it in this run.
         var appending: [Element] = []
     }
     private let state = Mutex(State())

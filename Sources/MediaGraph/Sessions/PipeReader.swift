@@ -43,7 +43,7 @@ final class PipeReader: Sendable {
     private let properties: [(name: String, text: String)]
     private let engineRender: String?
     private let state = Mutex(State())
-    /// Whether the pipe exists. Atomic, because a callback that `subscribe` waits for may ask.
+    /// Whether the pipe exists. Atomic, because a callback that `subscribe` waits for may read it.
     private let exists = Atomic<Bool>(false)
     private let removed: @Sendable () -> Void
 
@@ -65,12 +65,12 @@ final class PipeReader: Sendable {
     func subscribe(
         _ delegate: some RawDataDelegate, _ resolution: Resolution, _ format: PipeFormat
     ) throws(MediaGraphError) {
-        try add(delegate, format) { (element, isSubscribed) throws(MediaGraphError) in
+        try add(delegate, format) { (element, mightBeSubscribed) throws(MediaGraphError) in
             do throws(MediaGraphError) {
-                // First, because a delegate that was detached since it failed is subscribed anew.
+                // Try this first: a delegate that was detached after a failure is subscribed anew.
                 try NodeVTable.subscribe(delegate, identity, resolution, format, to: element)
             } catch {
-                guard isSubscribed, error.code == .alreadyInUse else { throw error }
+                guard mightBeSubscribed, error.code == .alreadyInUse else { throw error }
                 try NodeVTable.setResolution(resolution, of: delegate, on: element)
             }
         }
@@ -90,11 +90,11 @@ final class PipeReader: Sendable {
         return FrameSequence(channel, graph: sessionGraph.graph)
     }
 
-    /// Adds a receiver, and makes the pipe if there is none. `isSubscribed` says whether the receiver may be subscribed in
+    /// Adds a receiver, and makes the pipe if there is none. `mightBeSubscribed` is true if the receiver might be subscribed in
     /// this format already.
     private func add(
         _ receiver: some AnyObject & Sendable, _ format: PipeFormat,
-        _ subscribe: (_ element: Element, _ isSubscribed: Bool) throws(MediaGraphError) -> Void
+        _ subscribe: (_ element: Element, _ mightBeSubscribed: Bool) throws(MediaGraphError) -> Void
     ) throws(MediaGraphError) {
         try state.withLock { state throws(MediaGraphError) in
             let known = state.element
@@ -103,8 +103,8 @@ final class PipeReader: Sendable {
             var renderer: Element?
             if known == nil, let engineRender { renderer = try SessionGraph.make(parsing: engineRender) }
             let new = Weak(receiver, format)
-            let isSubscribed = state.receivers.contains { $0.identity == new.identity && $0.format == format }
-            try subscribe(element, isSubscribed)
+            let mightBeSubscribed = state.receivers.contains { $0.identity == new.identity && $0.format == format }
+            try subscribe(element, mightBeSubscribed)
             state.receivers.removeAll { $0.identity == new.identity }
             state.receivers.append(new)
             guard known == nil else { return }

@@ -344,7 +344,7 @@ public final class Session: Sendable {
                 if isOn { state.sending[user, default: []].insert(stream) } else { state.sending[user]?.remove(stream) }
             }
             if stream == .shareAudio, user != context.user { sound.shares(user, isOn) }
-            if stream == .share || stream == .shareAudio, user == context.user, isOn { share.began() }
+            if stream == .share || stream == .shareAudio, user == context.user, isOn { share.recordBeginning() }
             tell(.streamChanged(SessionUser(name: user, session: self), stream, isOn: isOn))
         case .userMuted(sessionGraph.name, let user, let kind, let isMuted):
             guard let stream = UserStream(rawValue: kind) else { return }
@@ -358,12 +358,12 @@ public final class Session: Sendable {
             tell(.muteChanged(SessionUser(name: user, session: self), stream, isMuted: isMuted))
         case .alphaChannel(let node, let isOn): alphaChanged(at: node, isOn)
         case .userAlpha(sessionGraph.name, let user, UserStream.video.rawValue, let isOn):
-            // The own user's `alphachannel` has told already, in order with the camera's frames.
-            guard user != context.user, hearAlpha(isOn, of: user) else { return }
+            // The local user's `alphachannel` has reported this already, in order with the camera's frames.
+            guard user != context.user, recordAlphaReport(isOn, of: user) else { return }
             tell(.alphaChannel(SessionUser(name: user, session: self), isOn: isOn))
         case .shareRefused(sessionGraph.name, context.user, _, let reason):
-            // Once, although the sound of the share waits too.
-            if share.waits() { tell(.shareWaits(reason: reason)) }
+            // Report it once: the share's audio waits too, and has its own message.
+            if share.recordWait() { tell(.shareIsWaiting(reason: reason)) }
         case .warning(let warning):
             // A pipe warns when one of its delegates has been released; that may have been the last one.
             sessionGraph.enqueue { [weak self] _ in self?.removeUnreadPipes() }
@@ -422,20 +422,21 @@ public final class Session: Sendable {
         return alphaPipes(of: user).first(where: read.contains)
     }
 
-    private func hearAlpha(_ isOn: Bool, of user: String) -> Bool {
+    private func recordAlphaReport(_ isOn: Bool, of user: String) -> Bool {
         let isRead = alphaPipe(of: user) != nil
-        return state.withLock { $0.alpha.hear(isOn, of: user, isRead: isRead) }
+        return state.withLock { $0.alpha.recordReport(isOn, of: user, isRead: isRead) }
     }
 
     /// Handles a change at the session's own `alphachannel`, or in the frames of a pipe: announces it on this thread, in
     /// order with the frames.
     private func alphaChanged(at node: String, _ isOn: Bool) {
         if node == "alpha" {
-            if hearAlpha(isOn, of: context.user) { announceAlpha(isOn, of: context.user) }
+            if recordAlphaReport(isOn, of: context.user) { announceAlpha(isOn, of: context.user) }
             return
         }
         let pipe = state.withLock { $0.pipes.keys.first { $0.name == node } }
-        guard let user = pipe?.user, alphaPipe(of: user) == node, state.withLock({ $0.alpha.tell(isOn, of: user) })
+        guard let user = pipe?.user, alphaPipe(of: user) == node,
+            state.withLock({ $0.alpha.recordAnnouncement(isOn, of: user) })
         else { return }
         announceAlpha(isOn, of: user)
     }
@@ -446,7 +447,7 @@ public final class Session: Sendable {
         readers.yield(.alphaChannel(user, isOn: isOn))
     }
 
-    /// Announces a change that the pipe's frames hadn't got to when its last subscriber left.
+    /// Announces a change that the pipe's frames hadn't reached when its last subscriber left.
     private func pipeRemoved(_ identity: PipeIdentity) {
         guard let user = identity.user, alphaPipes(of: user).contains(identity.name),
             let isOn = state.withLock({ $0.alpha.catchUp(on: user) })

@@ -164,7 +164,7 @@ extension SessionContext {
         guard VideoCapability(text: configuration.text) == nil else { return }
         throw .invalidParameter(
             .init(
-                "the session's video configuration", expected: "sides of 1 to 16384 pixels and a rate above 0",
+                "the session's video configuration", expected: "a width and height of 1 to 16384 and a rate above 0",
                 actual: "\(configuration)"))
     }
 

@@ -16,10 +16,10 @@ public enum SessionEvent: Sendable {
     /// onUserMuteVideo, onUserMuteAudio). This includes the local user. ``streamChanged(_:_:isOn:)`` follows if the stream
     /// was on.
     case muteChanged(SessionUser, UserStream, isMuted: Bool)
-    /// The local user's share isn't sent, because another user of the room shares. It begins by itself when that share
-    /// ends, which ``streamChanged(_:_:isOn:)`` reports; until then ``SessionShareHelper/isSharing`` is false. Reported once
-    /// for each wait. `reason` says who shares.
-    case shareWaits(reason: String)
+    /// The local user's share isn't sent, because another user of the room shares. The share begins when the other
+    /// one ends; ``streamChanged(_:_:isOn:)`` then reports it as on. ``SessionShareHelper/isSharing`` is false until
+    /// then. Reported once for each wait. `reason` says who shares.
+    case shareIsWaiting(reason: String)
     /// A user's video has an alpha channel from now on, or no longer. This includes the local user. A delegate doesn't
     /// get this event; it gets ``SessionDelegate/session(_:alphaChannelIsOn:of:)`` instead, in order with the frames.
     case alphaChannel(SessionUser, isOn: Bool)
@@ -40,15 +40,15 @@ public protocol SessionDelegate: AnyObject, Sendable {
     /// Called for each event, except ``SessionEvent/alphaChannel(_:isOn:)``.
     func session(_ session: Session, _ event: SessionEvent)
     /// Called when a user's video gains or loses its alpha channel (onVideoAlphaChannelStatusChanged), once for each
-    /// change, whether or not anybody here reads the video. Also called for a user whose video has alpha already when
+    /// change, whether or not the video is subscribed to. Also called for a user whose video has alpha already when
     /// the local user joins.
     ///
     /// If delegates are subscribed to the user's video pipe, or, for the local user, to the preview, this is called on
     /// the thread that delivers their frames, between the last frame before the change and the first one after it. That
-    /// frame waits until this returns. If there are several of them, the change is in order with the frames of the
-    /// first one that gets to it, of the preview's before the video pipe's. Without subscribed delegates, it is called
-    /// on the camera's streaming thread for the local user, in order with the frames that are sent, and like an event
-    /// for other users.
+    /// frame waits until this returns. With several delegates, this is called between the frames of the
+    /// first one that reaches the change; the preview's come before the video pipe's. Without delegates, it is called
+    /// on the camera's streaming thread for the local user, in order with the frames that are sent, and on the
+    /// session's own queue for other users.
     func session(_ session: Session, alphaChannelIsOn isOn: Bool, of user: SessionUser)
     /// Called with each block of the other users' mixed audio (onMixedAudioRawDataReceived), which is borrowed for the
     /// call.

@@ -95,9 +95,9 @@ extension Session {
     }
 
     /// Changes the largest size and rate that is suggested to the session's sources (setVideoConfig), at any time. A
-    /// source that sends is told with ``VideoSource/propertyChange(supported:suggested:)`` at its next frame.
+    /// source that is sending gets ``VideoSource/propertyChange(supported:suggested:)`` at its next frame.
     ///
-    /// Throws `invalidParameter` for a side below 1 or above 16384 pixels, and for a rate that isn't positive.
+    /// Throws `invalidParameter` for a width or height below 1 or above 16384 pixels, and for a rate of 0 or less.
     public func setVideoConfiguration(_ configuration: VideoCapability) throws(MediaGraphError) {
         try SessionContext.validate(configuration)
         sessionGraph.element.configure("video-config", to: configuration)

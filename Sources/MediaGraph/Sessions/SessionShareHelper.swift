@@ -9,8 +9,8 @@ public struct SessionShareHelper: Sendable {
     /// Shares what these sources send, until ``stopSharing()`` is called or the session is left
     /// (startSharingExternalSource). Either source may be `nil`, for example to share only audio.
     ///
-    /// While another user of the room shares, this share isn't sent; ``SessionEvent/shareWaits(reason:)`` reports that,
-    /// and ``isSharing`` is false. It begins by itself when the other share ends. With `playLocally` (isPlaying), the
+    /// While another user of the room shares, this share isn't sent; ``SessionEvent/shareIsWaiting(reason:)`` reports that,
+    /// and ``isSharing`` is false. This share begins when the other one ends. With `playLocally` (isPlaying), the
     /// share's audio is also played on this machine, by additional elements made from the context's `speaker`. The
     /// virtual speaker doesn't receive it, because it receives only the audio of other users.
     ///
@@ -77,7 +77,7 @@ public struct SessionShareHelper: Sendable {
 
     /// Whether the session's own user shares. True while the share is paused, and false while it waits for the end of
     /// another user's share.
-    public var isSharing: Bool { session.share.isSharing(besides: session.hasOtherShare) }
+    public var isSharing: Bool { session.share.isSharing(whileOthersShare: session.hasOtherShare) }
 }
 
 extension Session {

@@ -68,7 +68,7 @@ final class ShareLink: Sendable {
     private var share: Share? { state.withLock { $0.share } }
 
     /// Whether the user shares. Until the first frame is sent, that depends on whether another user does.
-    func isSharing(besides hasOtherShare: Bool) -> Bool {
+    func isSharing(whileOthersShare hasOtherShare: Bool) -> Bool {
         switch share?.phase {
         case .begun: true
         case .starting: !hasOtherShare
@@ -77,7 +77,7 @@ final class ShareLink: Sendable {
     }
 
     /// Records that the room doesn't let the share begin. Returns false if that is known already.
-    func waits() -> Bool {
+    func recordWait() -> Bool {
         state.withLock { state in
             guard let phase = state.share?.phase, phase != .waiting else { return false }
             state.share?.phase = .waiting
@@ -86,7 +86,7 @@ final class ShareLink: Sendable {
     }
 
     /// Records that the share is sent.
-    func began() { state.withLock { $0.share?.phase = .begun } }
+    func recordBeginning() { state.withLock { $0.share?.phase = .begun } }
 
     var node: ShareSourceNode {
         get throws(MediaGraphError) {

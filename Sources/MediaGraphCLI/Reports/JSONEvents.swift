@@ -13,7 +13,7 @@ enum JSONEvent: String, Codable, CaseIterable, Sendable {
         case .progress: "time, position, duration (seconds), nodes"
         case .status: "node, on: the sender of a pipe started or stopped"
         case .alpha:
-            "node, enabled: whether the frames carry alpha from now on; with user, kind: those of a user in a session"
+            "node, enabled: whether the frames carry alpha from now on; user, kind: whose they are, in a session"
         case .joined: "node, user: a user joined the room of a session, or was already there"
         case .left: "node, user: a user left the room"
         case .stream: "node, user, kind, on: a stream of a user started or stopped"

@@ -159,7 +159,7 @@ package enum NodeVTable {
         try MediaGraphError.check { unsubscribe(element.element, Unmanaged.passUnretained(receiver).toOpaque(), $0) }
     }
 
-    /// Changes the resolution of a receiver, which is a delegate. Throws `wrongUsage` if it isn't subscribed.
+    /// Changes the resolution of a subscribed delegate. Throws `wrongUsage` if the delegate isn't subscribed.
     package static func setResolution(
         _ resolution: Resolution, of receiver: AnyObject, on element: Element
     ) throws(MediaGraphError) {

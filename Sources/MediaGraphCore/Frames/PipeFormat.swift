@@ -3,8 +3,8 @@ import GStreamer
 /// The format in which a pipe delivers frames: its `format` property, or the format of one subscription. It is one
 /// format, a series of formats (`yuv`, `rgb`), or the default (`auto`).
 public enum PipeFormat: Int32, PropertyEnum {
-    /// As a property, the handler's first format, or I420 if the handler accepts all. Frames with an alpha plane then
-    /// stay A420, if the handler accepts it and frames aren't turned or mirrored. With `buffer-type=native`, the stream's
+    /// As a property, the handler's first format, or I420 if the handler accepts all. If that is I420, A420 frames stay
+    /// A420, if the handler accepts A420 and frames aren't turned or mirrored. With `buffer-type=native`, the stream's
     /// format. For a subscription, the pipe's format.
     case auto
     /// Exactly this format.
@@ -63,7 +63,7 @@ public enum PipeFormat: Int32, PropertyEnum {
         switch self {
         case .auto:
             """
-            The handler's first format, or I420 if it accepts all, with A420 staying A420; the stream's own with \
+            The handler's first format, or I420 if it accepts all (A420 then stays A420); the stream's own with \
             buffer-type=native
             """
         case .yuv: "The usual YUV format, I420"

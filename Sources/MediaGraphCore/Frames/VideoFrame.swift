@@ -55,7 +55,7 @@ public struct VideoFrame: ~Copyable, ~Escapable {
     /// The presentation timestamp as running time, by which audio and video are synchronized.
     @inlinable public var runningTime: ClockTime? { ClockTime(raw: GstClockTime(source.pointee.running_time)) }
     /// The wall-clock time of capture; `nil` if the source doesn't provide it. Never `nil` for frames of a `videosource`
-    /// or `devicesource`, or in a session: they are stamped with the time at which they enter there.
+    /// or `devicesource`, or in a session: a frame without one gets the time at which it enters there.
     public var captureTime: Date? { source.pointee.captureTime }
     /// The wall-clock time of capture in nanoseconds since 1970 (UTC); `nil` if the source doesn't provide it.
     package var captureUnixNanoseconds: UInt64? { source.pointee.captureUnixNanoseconds }

@@ -46,16 +46,16 @@ public struct PipeIdentity: Sendable, Hashable {
     public let kind: Kind
     /// The user whose stream it is; `nil` outside of a session.
     public let user: String?
-    /// Whether the stream is the session's own user's; false outside of a session.
+    /// Whether the stream comes from the local user; false outside of a session.
     public let isLocal: Bool
 
     /// What a pipe carries.
     public enum Kind: Sendable, Hashable {
         /// A stream outside of a session.
         case video
-        /// A user's main or second camera, as the members of the room receive it.
+        /// A user's main or second camera, as the users in the room receive it.
         case camera(PublishChannel)
-        /// The preview of the local user's main or second camera, which needs no room.
+        /// The preview of the local user's main or second camera, which also runs without joining the room.
         case preview(PublishChannel)
         /// A shared screen.
         case share

@@ -14,10 +14,10 @@ public protocol VideoSource: AnyObject, Sendable {
     ///
     /// `supported` are the `capabilities` that downstream accepts. `suggested` is the largest of them, by area, then by
     /// rate; `nil` if there are none. In a session, it is the least of what the session is configured for
-    /// (`video-config`), what the source can, and what the readers need.
+    /// (`video-config`), what the source can send, and what the readers need.
     func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) throws
     /// Called when the capabilities that downstream accepts, or the suggestion, have changed while the graph runs. In a
-    /// session, readers come and go, and ask for other resolutions. Sending continues.
+    /// session, readers cause that when they come, go, or ask for another resolution. Sending continues.
     func propertyChange(supported: [VideoCapability], suggested: VideoCapability?)
     /// Called when the node starts to accept frames. You may also send frames inside this call.
     func startSend() throws

@@ -26,8 +26,8 @@ extension VideoCapability: PropertyString {
     package static let expected = "a size and rate such as 1280x720@30 or 1920x1080@30000/1001"
     private static let largestSide = 16384
 
-    /// Reads a size and rate as descriptions write them, such as `1280x720@30`; `nil` for other text, for sides of 0 or
-    /// more than 16384 pixels, and for a rate of 0.
+    /// Reads a size and rate as descriptions write them, such as `1280x720@30`; `nil` for other text, for a width or
+    /// height of 0 or more than 16384 pixels, and for a rate of 0.
     public init?(text: String) {
         guard let match = text.wholeMatch(of: /(\d+)x(\d+)@(\d+)(?:\/(\d+))?/), let width = Int(match.1),
             let height = Int(match.2), let rate = Int32(match.3), let divisor = Int32(match.4 ?? "1"),

@@ -43,8 +43,8 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
             return demand != before
         }
 
-        /// Whether frames that have an alpha plane keep it: if nobody asked for a format, the handler takes alpha too,
-        /// and frames aren't turned, which `videoflip` can't do with an alpha plane.
+        /// Whether frames that have an alpha plane keep it: if `format` is `auto`, the handler accepts A420 as well,
+        /// and frames aren't turned or mirrored, which `videoflip` can't do with an alpha plane.
         private var keepsAlpha: Bool {
             let supported = handler?.consumer.formats ?? []
             return settings.format == .auto && !settings.appliesRotation && !settings.appliesMirror
@@ -64,7 +64,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     let statistics = NodeStatistics()
     let owner: WeakElement
     let status: PipeStatus
-    let alpha: AlphaAnnouncements
+    let alpha: PipeAlpha
     let appSink: AppSink
     /// Whether the pipe sets the appsink's `sync` property.
     private let setsSynchronization: Bool
@@ -88,7 +88,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         self.setsSynchronization = setsSynchronization
         self.appSink = appSink
         status = PipeStatus(owner: owner)
-        alpha = AlphaAnnouncements(owner: owner)
+        alpha = PipeAlpha(owner: owner)
     }
 
     // MARK: Subscribing, from any thread
@@ -319,8 +319,8 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         case .custom(let structure) where structure.name == AlphaChannelMessage.name:
             guard let isOn = structure["enabled", as: Bool.self], isOn != hasAlpha else { return }
             hasAlpha = isOn
-            // A detached receiver would never get to the change.
-            let (change, subscriptions) = (alpha.change(isOn: isOn), subscriptions.filter { !$0.isDetached })
+            // A detached receiver would never reach the change.
+            let (change, subscriptions) = (alpha.recordChange(isOn: isOn), subscriptions.filter { !$0.isDetached })
             for subscription in subscriptions { subscription.receive(.alpha(change)) }
             if subscriptions.isEmpty { alpha.post(change) }
         case .streamStart(let stream):

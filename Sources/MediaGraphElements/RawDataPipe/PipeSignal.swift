@@ -5,7 +5,7 @@ enum PipeSignal: DeliverySignal {
     case stream(StreamStart)
     case orientation(TaggedOrientation)
     case status(Bool)
-    case alpha(AlphaAnnouncements.Change)
+    case alpha(PipeAlpha.Change)
     case end
 
     var isEnd: Bool { if case .end = self { true } else { false } }

@@ -13,7 +13,7 @@ import Synchronization
 /// entered a callback, and in state changes while no data flows.
 final class Subscription: DeliveryReceiver, @unchecked Sendable {
     let consumer: ConsumerHandle
-    /// The delegate's resolution, `Resolution.rawValue`; negative for the pipe's `resolution` property.
+    /// The delegate's resolution as a `Resolution.rawValue`; negative for the pipe's `resolution` property.
     private let requested: Atomic<Int32>
     /// The delegate's format; `auto` for the pipe's.
     let format: PipeFormat

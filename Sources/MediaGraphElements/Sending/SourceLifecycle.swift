@@ -9,9 +9,9 @@ protocol SourceHandling: AnyObject, Sendable {
     /// Returns what may be sent: the source's own declarations, or the node's rules.
     func rules(_ node: Payload.Rules) -> Payload.Rules
     /// Called in NULL→READY.
-    func initialize(_ gate: SendGate<Payload>, downstream: Downstream) throws(MediaGraphError)
+    func initialize(_ gate: SendGate<Payload>, downstream: DownstreamConstraints) throws(MediaGraphError)
     /// Called when downstream asked for a new negotiation, or wants another size.
-    func downstreamChanged(_ downstream: Downstream)
+    func downstreamChanged(_ downstream: DownstreamConstraints)
     func startSend() throws(MediaGraphError)
     func stopSend()
     func uninitialize()
@@ -146,7 +146,7 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
 
     /// Initializes the gate and the source, in NULL→READY. Returns false if there is no source.
     func initialize(
-        _ settings: SendGate<Handle.Payload>.Settings, downstream: Downstream
+        _ settings: SendGate<Handle.Payload>.Settings, downstream: DownstreamConstraints
     ) throws(MediaGraphError) -> Bool {
         let handle = current
         var settings = settings
@@ -158,7 +158,7 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
     }
 
     /// Called when downstream asked for a new negotiation, or wants another size.
-    func downstreamChanged(_ downstream: Downstream) { current?.downstreamChanged(downstream) }
+    func downstreamChanged(_ downstream: DownstreamConstraints) { current?.downstreamChanged(downstream) }
 
     /// Starts the source, after PAUSED→PLAYING, unless downstream has asked it not to send.
     func startSend() throws(MediaGraphError) { try update { $0.isPlaying = true } }

@@ -98,8 +98,8 @@ package final class StockSource: Sendable {
     }
 
     /// What can be sent, according to downstream and to the element's `caps`.
-    private var downstream: Downstream {
-        var downstream = source.staticPad("src")?.downstream ?? .anything
+    private var downstream: DownstreamConstraints {
+        var downstream = source.staticPad("src")?.downstreamConstraints ?? .anything
         guard let described = described.withLock({ $0 }) else { return downstream }
         downstream.caps = downstream.caps.map(described.intersection) ?? described
         return downstream

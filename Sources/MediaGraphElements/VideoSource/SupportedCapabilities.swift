@@ -13,13 +13,13 @@ struct SupportedCapabilities: Sendable, Equatable {
     private static let usualRates = [Fraction(15, 1), Fraction(30, 1), Fraction(60, 1)]
 
     /// `declared` is the source's own list; empty if the source can send any size.
-    init(declared: [VideoCapability], downstream: Downstream) {
+    init(declared: [VideoCapability], downstream: DownstreamConstraints) {
         let candidates = declared.isEmpty ? Self.usual(for: downstream.caps) : declared
         let list = downstream.caps.map { Self.accepted(candidates, by: $0) } ?? candidates
         self.list = list
         suggested =
             if let demand = downstream.demand {
-                demand.suggestion(of: list)
+                demand.suggestion(from: list)
             } else {
                 list.max {
                     ($0.width * $0.height, $0.framesPerSecond.value) < ($1.width * $1.height, $1.framesPerSecond.value)

@@ -1,16 +1,16 @@
 import GStreamer
 import MediaGraphCore
 
-/// What a session and its readers want of a camera: the answer to a query that a source sends downstream.
-/// `mediasession` answers it, and sends `Resolution.demandChanged` upstream when the answer changes. Without an answer,
-/// as outside a session, the source is as free as downstream's caps allow.
+/// What a session and its readers need from a camera: the answer to a query that a source sends downstream.
+/// `mediasession` answers the query, and sends `Resolution.demandChanged` upstream if the answer changes. Without one,
+/// as outside a session, only downstream's caps limit the source.
 package struct VideoDemand: Sendable, Equatable {
     /// The largest size and rate that the session is configured for.
     var limit: VideoCapability
-    /// The height that is sufficient for all readers; `native` if a reader takes any height, and without readers.
-    var lines: Resolution
+    /// The height that is sufficient for all readers; `native` if a reader accepts any height or there are no readers.
+    var resolution: Resolution
 
-    package init(limit: VideoCapability, lines: Resolution) { (self.limit, self.lines) = (limit, lines) }
+    package init(limit: VideoCapability, resolution: Resolution) { (self.limit, self.resolution) = (limit, resolution) }
 
     private static let queryName = "mediagraph-video-demand"
 
@@ -20,7 +20,7 @@ package struct VideoDemand: Sendable, Equatable {
             let demand = demand()
             return [
                 ("width", Int32(clamping: demand.limit.width)), ("height", Int32(clamping: demand.limit.height)),
-                ("framerate", demand.limit.framesPerSecond), ("lines", demand.lines.rawValue),
+                ("framerate", demand.limit.framesPerSecond), ("resolution", demand.resolution.rawValue),
             ]
         }
     }
@@ -29,20 +29,20 @@ package struct VideoDemand: Sendable, Equatable {
     init?(askedAt pad: Pad) {
         guard let answer = pad.askDownstream(Self.queryName), let width: Int32 = answer["width"],
             let height: Int32 = answer["height"], let rate: Fraction = answer["framerate"],
-            let lines = (answer["lines"] as Int32?).flatMap(Resolution.init(rawValue:))
+            let resolution = (answer["resolution"] as Int32?).flatMap(Resolution.init(rawValue:))
         else { return nil }
         limit = VideoCapability(width: Int(width), height: Int(height), framesPerSecond: rate)
-        self.lines = lines
+        self.resolution = resolution
     }
 
-    /// Returns the least that the session, the source and the readers ask for: of the capabilities within the session's
-    /// limit, the smallest that is high enough for all readers, at the highest rate. If the source has none within the
+    /// Returns the capability to suggest: of those within the session's limit, the smallest that is high enough for all
+    /// readers, or else the largest, at the highest rate within the limit. If the source has none within the
     /// limit, returns the one that exceeds it least.
-    func suggestion(of list: [VideoCapability]) -> VideoCapability? {
+    func suggestion(from list: [VideoCapability]) -> VideoCapability? {
         let fitting = list.filter { limit.hasRoom(for: $0) }
         let within = fitting.filter { $0.framesPerSecond.value <= limit.framesPerSecond.value }
         let candidates = [within, fitting, list].first { !$0.isEmpty } ?? []
-        let sufficient = lines == .native ? [] : candidates.filter { $0.height >= lines.rawValue }
+        let sufficient = resolution == .native ? [] : candidates.filter { $0.height >= resolution.rawValue }
         let area =
             fitting.isEmpty
             ? candidates.map(\.area).min() : sufficient.map(\.area).min() ?? candidates.map(\.area).max()
@@ -59,23 +59,25 @@ package struct VideoDemand: Sendable, Equatable {
 extension VideoCapability {
     fileprivate var area: Int { width * height }
 
-    /// Whether a picture of that size, or the size turned by 90°, is within this size.
+    /// Whether a frame of that size fits within this size, as it is or turned by 90°.
     fileprivate func hasRoom(for other: VideoCapability) -> Bool {
         max(other.width, other.height) <= max(width, height) && min(other.width, other.height) <= min(width, height)
     }
 }
 
 /// What downstream says about the format that a source may send.
-struct Downstream: Sendable {
+struct DownstreamConstraints: Sendable {
     /// The caps that downstream accepts; `nil` for anything.
     var caps: Caps?
     /// What a session wants; `nil` outside of one.
     var demand: VideoDemand?
 
-    static let anything = Downstream()
+    static let anything = DownstreamConstraints()
 }
 
 extension Pad {
     /// What downstream of this source pad says about the format, queried now.
-    var downstream: Downstream { Downstream(caps: peerCaps(), demand: VideoDemand(askedAt: self)) }
+    var downstreamConstraints: DownstreamConstraints {
+        DownstreamConstraints(caps: peerCaps(), demand: VideoDemand(askedAt: self))
+    }
 }

@@ -131,7 +131,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, SourceElement, 
                 try HandlerRegistry.shared.make(MGVideoSource.self, settings.handler, options: settings.options))
         }
         tagged = settings.rotationTag ? .upright : nil
-        guard try lifecycle.initialize(settings.gate, downstream: sourcePad.downstream) else {
+        guard try lifecycle.initialize(settings.gate, downstream: sourcePad.downstreamConstraints) else {
             postWarning(
                 .settings, "\(name): there is no source, so nothing will be sent; set handler=… or attach a source")
             return
@@ -182,7 +182,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, SourceElement, 
                 buffer = frame.take()
                 return .ok
             case .off: pushSticky(StreamStatus.event(on: false))
-            case .reconfigure: lifecycle.downstreamChanged(sourcePad.downstream)
+            case .reconfigure: lifecycle.downstreamChanged(sourcePad.downstreamConstraints)
             case .flush: return .flushing
             case .end:
                 // Post the error here and return EOS: for an error result, the base class would post an error of its

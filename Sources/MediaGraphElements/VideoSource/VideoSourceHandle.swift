@@ -34,7 +34,7 @@ final class VideoSourceHandle: SourceHandling, @unchecked Sendable {
         return list.map(VideoCapability.init)
     }
 
-    func initialize(_ gate: VideoGate, downstream: Downstream) throws(MediaGraphError) {
+    func initialize(_ gate: VideoGate, downstream: DownstreamConstraints) throws(MediaGraphError) {
         let supported = SupportedCapabilities(declared: gate.rules, downstream: downstream)
         announced.withLock { $0 = supported }
         QueuedFrame.log.log(
@@ -49,7 +49,7 @@ final class VideoSourceHandle: SourceHandling, @unchecked Sendable {
     }
 
     /// Informs the source if the supported capabilities or the suggestion differ from the last ones.
-    func downstreamChanged(_ downstream: Downstream) {
+    func downstreamChanged(_ downstream: DownstreamConstraints) {
         let supported = SupportedCapabilities(declared: capabilities, downstream: downstream)
         let hasChanged = announced.withLock { announced in
             defer { announced = supported }

@@ -23,13 +23,13 @@ final class AudioSourceHandle: SourceHandling, @unchecked Sendable {
 
     func rules(_ node: QueuedBlock.Rules) -> QueuedBlock.Rules { node }
 
-    func initialize(_ gate: AudioGate, downstream: Downstream) throws(MediaGraphError) {
+    func initialize(_ gate: AudioGate, downstream: DownstreamConstraints) throws(MediaGraphError) {
         var sender = MGAudioSender(gate)
         try MediaGraphError.check { abi.initialize(abi.context, &sender, $0) }
     }
 
     /// Does nothing: the node converts the sound to a format that downstream accepts.
-    func downstreamChanged(_ downstream: Downstream) {}
+    func downstreamChanged(_ downstream: DownstreamConstraints) {}
 
     func startSend() throws(MediaGraphError) { try MediaGraphError.check { abi.start_send(abi.context, $0) } }
     func stopSend() { abi.stop_send(abi.context) }

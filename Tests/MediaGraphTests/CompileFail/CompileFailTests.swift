@@ -268,6 +268,23 @@ import Testing
         #expect(errors.contains(diagnostic), "\(body): \(errors)")
     }
 
+    @Test("SP-5 a speaker's callbacks can't edit the sound that they get")
+    func speakerReadsOnly() throws {
+        func diagnose(_ samples: String) throws -> (status: Int32, errors: String) {
+            try diagnostics(
+                """
+                struct Speaker: VirtualSpeaker {
+                    mutating func mixedAudioReceived(_ frame: borrowing AudioFrame) throws { \(samples) }
+                    mutating func oneWayAudioReceived(_ frame: borrowing AudioFrame, user: SpeakerUser) throws { \(samples) }
+                    mutating func sharedAudioReceived(_ frame: borrowing AudioFrame) throws { \(samples) }
+                }
+                """)
+        }
+        #expect(try diagnose("let samples = frame.samples; print(samples[0])").status == 0)
+        let (status, errors) = try diagnose("var samples = frame.mutableSamples; samples[0] = 0")
+        #expect(status != 0 && errors.contains("immutable"), "\(errors)")
+    }
+
     @Test(
         "VS-10 async code can't call a sender's blocking functions",
         arguments: [

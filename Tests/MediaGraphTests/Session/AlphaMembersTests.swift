@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct AlphaMembersTests {
     init() throws { try Nodes.register() }
 
-    /// Logs the alpha channels that a session's delegate hears of, and the frames of a pipe, in one order.
+    /// Logs, in one order, the alpha changes that a session's delegate is told of and the frames of a pipe.
     private final class Member: SessionDelegate, RawDataDelegate {
         let log = Log<String>()
         let alphaSizes = Log<Int?>()
@@ -89,7 +89,7 @@ import Testing
 
     private static let announced = ["alice on", "alice off", "alice on", "alice off"]
 
-    @Test("AL-2 default pipes of host and guests have a full alpha plane while it is on, and nil while off")
+    @Test("AL-2 with format=auto, host and guests get a full alpha plane while alpha is on, and nil while it is off")
     func planes() async throws {
         let source = RecordingSource()
         let (own, preview, other) = (Member(), Member(), Member())
@@ -112,7 +112,7 @@ import Testing
         await alice.leave()
     }
 
-    @Test("AL-3 each toggle is told once to the host and to every guest, in order with the frames they read")
+    @Test("AL-3 each toggle is reported once to the host and every guest, in order with the frames they read")
     func toggles() async throws {
         let source = RecordingSource()
         let (host, reader, idle) = (Member(), Member(), Member())
@@ -138,7 +138,7 @@ import Testing
         #expect(changes == [true, false, true, false])
     }
 
-    @Test("AL-3 a guest who joins or subscribes later hears once that alpha is on, and a leaver's is forgotten")
+    @Test("AL-3 a guest who joins or subscribes later hears once that alpha is on; a leaving host resets it")
     func late() async throws {
         let source = RecordingSource()
         let alice = try Self.host(source, #function)
@@ -154,7 +154,7 @@ import Testing
         try bob.user("alice").videoPipe.subscribe(late, resolution: .p90)
         #expect(Self.sends(source) { late.log.all.contains("cut out") })
         #expect(late.heard == ["alice on"])
-        // A subscriber who leaves before the frames have changed still leaves the delegate with the truth.
+        // The delegate hears of a change even if it unsubscribes before the frames have changed.
         try await bob.user("alice").videoPipe.unsubscribe(late)
         try alice.videoHelper.enableAlphaChannel(false)
         #expect(Self.sends(source) { late.heard == ["alice on", "alice off"] })

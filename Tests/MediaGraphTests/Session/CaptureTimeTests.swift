@@ -20,8 +20,8 @@ import Testing
 
     private static let source = "videotestsrc is-live=true ! video/x-raw,width=32,height=18,framerate=60/1"
 
-    /// Runs the description until each of the pipes has five frames. Checks that each frame was captured during the run,
-    /// and no two of them at once.
+    /// Runs the graphs until each of the pipes has five frames. Checks that each frame was captured during the run,
+    /// and that no two have the same capture time.
     private static func check(_ pipes: [String], _ graphs: [Graph], sourceLocation: SourceLocation = #_sourceLocation)
         async throws
     {

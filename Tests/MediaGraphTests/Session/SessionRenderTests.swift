@@ -92,6 +92,43 @@ import Testing
         for session in [alice, bob] { await session.leave() }
     }
 
+    @Test("RP-12 native frames of a preview and of a user come with flip, channel, stream ID and their own memory")
+    func native() async throws {
+        /// Logs what comes with each native frame.
+        final class Frames: RawDataDelegate {
+            let kinds = Log<PipeIdentity.Kind>()
+            let all = Log<String>()
+            func received(_ frame: borrowing NativeVideoFrame, from pipe: PipeIdentity) throws {
+                kinds.add(pipe.kind)
+                all.add("\(frame.flip) \(frame.streamID ?? "-") \(frame.memoryTypes) \(frame.caps[0].name)")
+            }
+        }
+        let room = #function
+        let camera = "videotestsrc is-live=true ! video/x-raw,format=NV12,width=32,height=18"
+        func native(_ context: inout SessionContext) {
+            context.customVideoRender = CustomVideoRender(bufferType: .native)
+        }
+        let alice = try session("alice", room) {
+            ($0.camera, $0.auxCamera) = (camera, camera)
+            native(&$0)
+        }
+        let bob = try session("bob", room, native)
+        let (own, aux, remote) = (Frames(), Frames(), Frames())
+        try alice.preview.subscribe(own, resolution: .native)
+        try alice.auxPreview.subscribe(aux, resolution: .native)
+        for session in [bob, alice] { try await session.join() }
+        #expect(waitUntil { bob.remoteUsers.count == 1 })
+        try bob.user("alice").videoPipe.subscribe(remote, resolution: .native)
+        for frames in [own, aux, remote] { #expect(waitUntil { frames.all.all.count > 3 }) }
+        for session in [alice, bob] { await session.leave() }
+        let memory = "[\"SystemMemory\"] video/x-raw"
+        #expect(Set(own.kinds.all) == [.preview(.main)] && Set(aux.kinds.all) == [.preview(.aux)])
+        #expect(Set(remote.kinds.all) == [.camera(.main)])
+        #expect(Set(own.all.all) == ["x \(room)/alice/video \(memory)"])
+        #expect(Set(aux.all.all) == ["none \(room)/alice/videoaux \(memory)"])
+        #expect(Set(remote.all.all) == ["none \(room)/alice/video \(memory)"])
+    }
+
     private final class OwnedBuffer {
         let kept: KeptBuffer
         init(_ kept: consuming KeptBuffer) { self.kept = kept }

@@ -16,7 +16,7 @@ import Testing
         VideoCapability(width: width, height: height, framesPerSecond: Fraction(rate, 1))
     }
 
-    /// Sends frames until the source has been suggested this size. Returns false if it isn't.
+    /// Sends frames until this size has been suggested to the source. Returns false if it never is.
     private static func suggests(_ text: String, _ source: RecordingSource) -> Bool {
         waitUntil {
             try? source.sendPattern()
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("SE-10 a source that declares nothing is suggested 720p30, or the session's configuration")
+    @Test("SE-10 720p30, or the session's configuration, is suggested to a source that declares nothing")
     func configured() async throws {
         let source = RecordingSource()
         let alice = try session("alice", #function) { $0.externalVideoSource = source }
@@ -48,12 +48,12 @@ import Testing
         await bob.leave()
     }
 
-    @Test("SE-10 the suggestion is the least of the session's, the source's and what readers ask for")
+    @Test("SE-10 the suggestion is the least of the session's limit, the source's list and the readers' demand")
     func least() {
         func suggestion(
-            _ list: [VideoCapability], limit: VideoCapability = Self.size(1280, 720), lines: Resolution = .native
+            _ list: [VideoCapability], limit: VideoCapability = Self.size(1280, 720), resolution: Resolution = .native
         ) -> String? {
-            VideoDemand(limit: limit, lines: lines).suggestion(of: list)?.text
+            VideoDemand(limit: limit, resolution: resolution).suggestion(from: list)?.text
         }
         let list = [
             Self.size(320, 180), Self.size(640, 360, 15), Self.size(640, 360), Self.size(1280, 720),
@@ -62,11 +62,11 @@ import Testing
         #expect(suggestion(list) == "1280x720@30")
         #expect(suggestion(list, limit: Self.size(1920, 1080, 60)) == "1920x1080@30")
         #expect(suggestion(list, limit: Self.size(1280, 720, 60)) == "1280x720@60")
-        #expect(suggestion(list, lines: .p180) == "320x180@30")
+        #expect(suggestion(list, resolution: .p180) == "320x180@30")
         // High enough for the readers: a size below would have to be enlarged.
-        #expect(suggestion(list, lines: Resolution(height: 200)!) == "640x360@30")
-        #expect(suggestion(list, lines: .p1080) == "1280x720@30")
-        #expect(suggestion(Array(list.prefix(2)), lines: .p720) == "640x360@15")
+        #expect(suggestion(list, resolution: Resolution(height: 200)!) == "640x360@30")
+        #expect(suggestion(list, resolution: .p1080) == "1280x720@30")
+        #expect(suggestion(Array(list.prefix(2)), resolution: .p720) == "640x360@15")
         // A source that can't do as little as the session asks for.
         #expect(suggestion([Self.size(3840, 2160), Self.size(1920, 1080)]) == "1920x1080@30")
         #expect(suggestion([Self.size(640, 360, 60), Self.size(640, 360, 50)]) == "640x360@50")
@@ -74,7 +74,7 @@ import Testing
         #expect(suggestion([]) == nil)
     }
 
-    @Test("SE-10 a reader's resolution, its change and its end are a propertyChange with a new suggestion")
+    @Test("SE-10 a reader that comes, changes its resolution or goes causes propertyChange with a suggestion")
     func readers() async throws {
         let source = RecordingSource()
         let alice = try session("alice", #function) { $0.externalVideoSource = source }
@@ -131,7 +131,7 @@ import Testing
         await alice.leave()
     }
 
-    @Test("SE-10 readers in other processes count too, and a reader that comes before its user")
+    @Test("SE-10 readers in other processes count too, and so does a reader that comes before its user")
     func processes() async throws {
         for name in ["config-1", "config-2"] {
             RoomTransportKind.register(

@@ -33,7 +33,7 @@ private final class MySessionDelegate: SessionDelegate, RawDataDelegate {
                 lines.add("session: \(user.name) has stopped sharing")
             case .userLeft(let user): lines.add("session: \(user.name) left")
             case .left: lines.add("session: left")
-            case .streamChanged, .muteChanged, .shareWaits, .alphaChannel, .warning: break
+            case .streamChanged, .muteChanged, .shareIsWaiting, .alphaChannel, .warning: break
             }
         } catch { lines.add("session: \(error)") }
     }

@@ -27,7 +27,7 @@ final class SessionLog: SessionDelegate {
             log.add("\(user.name) \(isMuted ? "mutes" : "unmutes") \(stream)")
         case .warning(let warning): log.add("\(warning)")
         case .left: log.add("left")
-        case .shareWaits(let reason): log.add("waits: \(reason)")
+        case .shareIsWaiting(let reason): log.add("waits: \(reason)")
         case .alphaChannel: log.add("alpha channel as a generic event")
         }
     }

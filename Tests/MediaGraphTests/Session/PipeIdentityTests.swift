@@ -7,7 +7,7 @@ import Testing
 @testable import MediaGraphSession
 
 /// Tests what a session says about its pipes and shares, and subscribing again.
-@Suite(.timeLimit(.minutes(10))) struct WhoAndWhatTests {
+@Suite(.timeLimit(.minutes(10))) struct PipeIdentityTests {
     init() throws { try Nodes.register() }
 
     private static let camera = "videotestsrc is-live=true ! video/x-raw,format=I420,width=32,height=18,framerate=60/1"
@@ -55,7 +55,7 @@ import Testing
         for session in [bob, alice] { await session.leave() }
     }
 
-    @Test("SE-9 a share that waits for another's end is one event, and isSharing is false until it begins")
+    @Test("SE-9 a share that waits for another one is reported once, and isSharing is false until it begins")
     func waiting() async throws {
         let (alice, bob) = try (session("alice", #function), session("bob", #function))
         let events = SessionLog()

@@ -2,8 +2,8 @@ import GStreamer
 import Synchronization
 
 /// Posts on the bus that a pipe's frames have an alpha channel from now on, or no longer: once for each change, when the
-/// first of the pipe's receivers has got to it, between its last frame before the change and its first one after it.
-final class AlphaAnnouncements: Sendable {
+/// first of the pipe's receivers reaches it, between that receiver's last frame before and its first one after it.
+final class PipeAlpha: Sendable {
     /// A change in the stream that the pipe receives.
     struct Change: Sendable {
         fileprivate let number: UInt64
@@ -22,8 +22,8 @@ final class AlphaAnnouncements: Sendable {
 
     init(owner: WeakElement) { self.owner = owner }
 
-    /// Returns the next change of the stream. Called on the streaming thread.
-    func change(isOn: Bool) -> Change {
+    /// Numbers a change of the stream. Called on the streaming thread.
+    func recordChange(isOn: Bool) -> Change {
         state.withLock { state in
             state.count += 1
             return Change(number: state.count, isOn: isOn)
