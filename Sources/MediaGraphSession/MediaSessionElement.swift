@@ -378,8 +378,11 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         if kind.isCamera {
             AlphaPermission.answer(at: pad.pad) { [settings] in settings.current.alphaRefusal }
             VideoDemand.answer(at: pad.pad) { [settings, weak publisher] in
-                VideoDemand(
-                    limit: settings.current.videoConfiguration, resolution: publisher?.readersDemand ?? .native)
+                // Other branches of a tee may need more than this session's readers.
+                let isShared = pad.pad.peer?.parent?.alsoFeedsOthers == true
+                return VideoDemand(
+                    limit: settings.current.videoConfiguration,
+                    resolution: isShared ? .native : publisher?.readersDemand ?? .native)
             }
         }
         let membership = state.withLock { state in

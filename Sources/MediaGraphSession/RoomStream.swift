@@ -115,7 +115,8 @@ package final class RoomStream: Sendable {
 
     /// Requests the demand anew, because readers were added or removed, or want another resolution.
     func demandChanged() {
-        demandTurn.withLock { _ in requested(.demand(demand)) }
+        // Another process learns the demand of new readers when it is known, if others can be served until then.
+        demandTurn.withLock { _ in requested(.demand(knownDemand ?? demand)) }
         state.withLock { $0.publisher.publisher }?.demandChanged()
     }
 

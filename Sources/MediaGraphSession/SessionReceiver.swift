@@ -278,10 +278,12 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         shown.scaler = scaler
     }
 
-    /// Tells the sender which resolution downstream needs. Does nothing before the pad is linked: without an answer,
-    /// the demand would be native. When the pad is linked, the receiver negotiates again.
+    /// Tells the sender which resolution downstream needs, or that it can't show the stream at all. Does nothing before
+    /// the pad is linked: without an answer, the demand would be native. When the pad is linked, the receiver negotiates
+    /// again.
     private func tellDemand(_ reader: StreamReader) {
-        if shown.format != nil, sourcePad.neighbor != nil { reader.setDemand(shown.demand) }
+        guard shown.format != nil, sourcePad.neighbor != nil else { return }
+        reader.setDemand(shown.isRefused ? nil : shown.demand)
     }
 
     /// Warns once when downstream rejects a format that its answers to queries promised to take, as some converters do.

@@ -326,8 +326,8 @@ package final class StreamReader: Sendable {
     /// Counts the latency changes of all readers of a graph, which may have several sessions.
     static let latencyChanges = GraphCounter("readers-latency")
 
-    /// Sets the resolution that is sufficient for this reader.
-    package func setDemand(_ resolution: Resolution) {
+    /// Sets the resolution that is sufficient for this reader; `nil` if it can't show the stream.
+    package func setDemand(_ resolution: Resolution?) {
         let stream = monitor.withLock { state -> RoomStream? in
             guard state.demand != resolution else { return nil }
             state.demand = resolution

@@ -219,7 +219,8 @@ public struct BufferAccess {
 extension Buffer {
     /// Returns the buffer with a wall-clock time of capture: its own, or the current time if it has none.
     ///
-    /// Never copies bytes. If another reference to the buffer exists, the result is an alias.
+    /// If another reference to the buffer exists, the result is an alias, which copies bytes only of memory that can't
+    /// be shared (`GST_MEMORY_FLAG_NO_SHARE`).
     package consuming func withCaptureTime() -> Buffer {
         guard !access.hasMetas || access.captureUnixNanoseconds == nil else { return self }
         guard gst_mini_object_is_writable(UnsafeMutableRawPointer(raw).assumingMemoryBound(to: GstMiniObject.self)) != 0

@@ -7,7 +7,7 @@ public enum GraphEvent: Sendable {
     /// The source that sends to this pipe has started or stopped.
     case streamStatus(node: String, isOn: Bool)
     /// The frames of an `alphachannel`, or those that a `rawdatapipe` receives, carry alpha from now on, or no longer do.
-    /// Reported between the node's last frame before the change and the first one after it.
+    /// Reported between the node's last frame before the change and the first one after it, by each of these nodes once.
     case alphaChannel(node: String, isEnabled: Bool)
     /// Another user has joined a session's room, or was in it when the session joined.
     case userJoined(node: String, user: String)

@@ -207,7 +207,8 @@ public struct RawDataPipeNode: GraphNode {
     /// pipes. The pipe keeps only a weak reference. If a session scales the frames before the pipe and the resolution
     /// grows, frames already on their way still have the smaller size.
     ///
-    /// Throws `alreadyInUse` if the delegate is already subscribed to this pipe, `invalidParameter` if the pipe's
+    /// Throws `alreadyInUse` if the delegate is already subscribed to this pipe (``SessionPipe/subscribe(_:resolution:format:)``
+    /// changes the resolution instead), `invalidParameter` if the pipe's
     /// `buffer-type` doesn't allow this resolution or format, and `unsupported` if the frames can't be delivered in
     /// this format.
     ///

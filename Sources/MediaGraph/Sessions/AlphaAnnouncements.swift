@@ -1,6 +1,10 @@
 import MediaGraphCore
-import MediaGraphDescription
-import MediaGraphSession
+
+/// A camera of a user: `video` or `videoAux`.
+struct UserCamera: Sendable, Hashable {
+    let user: String
+    let stream: UserStream
+}
 
 /// Decides when a session's delegate is told that a user's video has gained or lost its alpha channel: once for each
 /// change, and in order with the frames that delegates get. A pure value.
@@ -9,37 +13,32 @@ import MediaGraphSession
 /// in order with the frames. If there is such a pipe, its report decides.
 struct AlphaAnnouncements: Sendable {
     /// What the room or the `alphachannel` reported last.
-    private var reported: [String: Bool] = [:]
+    private var reported: [UserCamera: Bool] = [:]
     /// What the delegate was told last; `nil` means that there is no alpha.
-    private var announced: [String: Bool] = [:]
+    private var announced: [UserCamera: Bool] = [:]
 
     /// Records what the room, or the session's own `alphachannel`, says. Returns whether to tell the delegate now.
-    mutating func recordReport(_ isOn: Bool, of user: String, isRead: Bool) -> Bool {
-        reported[user] = isOn
-        return !isRead && recordAnnouncement(isOn, of: user)
+    mutating func recordReport(_ isOn: Bool, of camera: UserCamera, isRead: Bool) -> Bool {
+        reported[camera] = isOn
+        return !isRead && recordAnnouncement(isOn, of: camera)
     }
 
     /// Records that the frames of a user's pipe have changed. Returns whether to tell the delegate now.
-    mutating func recordAnnouncement(_ isOn: Bool, of user: String) -> Bool {
-        defer { announced[user] = isOn }
-        return (announced[user] ?? false) != isOn
+    mutating func recordAnnouncement(_ isOn: Bool, of camera: UserCamera) -> Bool {
+        defer { announced[camera] = isOn }
+        return (announced[camera] ?? false) != isOn
     }
 
     /// Called when the pipe that decided is gone. Returns what to tell the delegate now: the change that the pipe's
     /// frames hadn't reached; `nil` if there is none.
-    mutating func catchUp(on user: String) -> Bool? {
-        guard let isOn = reported[user], recordAnnouncement(isOn, of: user) else { return nil }
+    mutating func catchUp(on camera: UserCamera) -> Bool? {
+        guard let isOn = reported[camera], recordAnnouncement(isOn, of: camera) else { return nil }
         return isOn
     }
 
     /// Forgets a user who has left. A user who comes back begins without alpha.
-    mutating func forget(_ user: String) { (reported[user], announced[user]) = (nil, nil) }
-}
-
-extension Session {
-    /// The names of the pipes whose frames show when a user's alpha channel changes; the first one that is read decides.
-    func alphaPipes(of user: String) -> [String] {
-        let video = StreamKind.camera.outputPrefix + PadName.escape(user)
-        return user == context.user ? [PublishChannel.main.previewPad, video] : [video]
+    mutating func forget(_ user: String) {
+        reported = reported.filter { $0.key.user != user }
+        announced = announced.filter { $0.key.user != user }
     }
 }

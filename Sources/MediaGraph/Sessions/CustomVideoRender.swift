@@ -9,7 +9,8 @@ public struct CustomVideoRender: Sendable, Hashable {
     /// accepts only the resolution `native`.
     public var bufferType: BufferType
     /// The pixel format of raw and native frames: a series (`yuv` means I420, `rgb` means BGRA), one format, or `auto`,
-    /// which means I420 for raw frames and the stream's format for native ones. A subscription may ask for another format.
+    /// which means I420 for raw frames (A420 for those with an alpha plane) and the stream's format for native ones. A
+    /// subscription may ask for another format.
     public var format: PipeFormat
     /// Elements that show each pipe's frames in addition to the delegates (enableEngineRender), as a description that
     /// accepts video, such as `videoconvert ! autovideosink`. `nil` if only delegates get the frames.

@@ -10,16 +10,18 @@ final class PipeReader: Sendable {
         var renderer: Element?
         /// The subscribed delegates and channels. One that has been released counts as unsubscribed.
         var receivers: [Weak] = []
+        /// The number of subscriptions so far.
+        var count = 0
 
-        /// Removes the released receivers, and `receiver`. Returns references to the others and to `receiver`, which the
-        /// caller must keep until it has released the lock: each may be the last one, and a receiver's deinitializer may
-        /// use the pipe.
-        mutating func remove(_ receiver: AnyObject? = nil) -> [any AnyObject & Sendable] {
+        /// Removes the released receivers, and the subscription with this number. Returns references to all that
+        /// weren't released, which the caller must keep until it has released the lock: each may be the last one, and a
+        /// receiver's deinitializer may use the pipe.
+        mutating func remove(_ number: Int? = nil) -> [any AnyObject & Sendable] {
             var found: [any AnyObject & Sendable] = []
             receivers = receivers.filter { entry in
                 guard let known = entry.receiver else { return false }
                 found.append(known)
-                return known !== receiver
+                return entry.number != number
             }
             return found
         }
@@ -30,16 +32,19 @@ final class PipeReader: Sendable {
         let identity: ObjectIdentifier
         weak var receiver: (any AnyObject & Sendable)?
         let format: PipeFormat
+        /// The number of the subscription, to tell it from a later one of the same receiver.
+        let number: Int
 
-        init(_ receiver: any AnyObject & Sendable, _ format: PipeFormat) {
+        init(_ receiver: any AnyObject & Sendable, _ format: PipeFormat, number: Int) {
             identity = ObjectIdentifier(receiver)
             self.receiver = receiver
             self.format = format
+            self.number = number
         }
     }
 
     private let sessionGraph: SessionGraph
-    private let identity: PipeIdentity
+    let identity: PipeIdentity
     private let properties: [(name: String, text: String)]
     private let engineRender: String?
     private let state = Mutex(State())
@@ -102,7 +107,8 @@ final class PipeReader: Sendable {
                 if let known { known } else { try SessionGraph.make("rawdatapipe", identity.name, properties) }
             var renderer: Element?
             if known == nil, let engineRender { renderer = try SessionGraph.make(parsing: engineRender) }
-            let new = Weak(receiver, format)
+            state.count += 1
+            let new = Weak(receiver, format, number: state.count)
             let mightBeSubscribed = state.receivers.contains { $0.identity == new.identity && $0.format == format }
             try subscribe(element, mightBeSubscribed)
             state.receivers.removeAll { $0.identity == new.identity }
@@ -132,12 +138,16 @@ final class PipeReader: Sendable {
     /// returned.
     @available(*, noasync)
     func unsubscribe(_ receiver: some AnyObject & Sendable) throws(MediaGraphError) {
-        guard let element = state.withLock({ $0.element }) else {
+        let (element, number) = state.withLock { state in
+            (state.element, state.receivers.first { $0.identity == ObjectIdentifier(receiver) }?.number)
+        }
+        guard let element else {
             throw .wrongUsage(.init(identity.name, actual: "the delegate isn't subscribed"))
         }
         // Without holding the lock, because this waits for callbacks, which may subscribe others.
         try NodeVTable.unsubscribe(receiver, from: element)
-        _ = state.withLock { $0.remove(receiver) }
+        // Another thread may have subscribed the receiver again meanwhile.
+        _ = state.withLock { $0.remove(number) }
         removeIfUnread()
     }
 

@@ -24,7 +24,6 @@ public final class Session: Sendable {
         /// The streams that each user in the room has muted.
         var muted: [String: Set<UserStream>] = [:]
         var pipes: [PipeIdentity: PipeReader] = [:]
-        var alpha = AlphaAnnouncements()
         /// Stops the graph after a run that ended by itself.
         var leaving: Task<Void, Never>?
         /// Starts the graph.
@@ -39,8 +38,9 @@ public final class Session: Sendable {
     public let graph: Graph
     let sessionGraph: SessionGraph
     private let state = Mutex(State())
-    private let readers = EventReaders<SessionEvent>()
-    private let callbacks = DispatchQueue(label: "mediagraph.session")
+    let readers = EventReaders<SessionEvent>()
+    let callbacks = DispatchQueue(label: "mediagraph.session")
+    let alpha = Mutex(AlphaAnnouncements())
     let sound: SoundReader
     let share: ShareLink
     let observerChange = ObserverChange()
@@ -284,11 +284,14 @@ public final class Session: Sendable {
             let pipe = PipeReader(
                 sessionGraph, identity, context.properties(of: identity.kind),
                 engineRender: context.customVideoRender?.engineRender
-            ) { [weak self] in self?.pipeRemoved(identity) }
+            ) { [weak self] in self?.catchUpOnAlpha(afterRemoving: identity) }
             state.pipes[identity] = pipe
             return pipe
         }
     }
+
+    /// The pipe with this name; `nil` if nobody has ever subscribed to it.
+    func pipe(named name: String) -> PipeReader? { state.withLock { $0.pipes.first { $0.key.name == name }?.value } }
 
     // MARK: Events
 
@@ -331,10 +334,8 @@ public final class Session: Sendable {
             sound.joined(user)
             tell(.userJoined(SessionUser(name: user, session: self)))
         case .userLeft(sessionGraph.name, let user):
-            state.withLock { state in
-                (state.sending[user], state.muted[user]) = (nil, nil)
-                state.alpha.forget(user)
-            }
+            state.withLock { ($0.sending[user], $0.muted[user]) = (nil, nil) }
+            alpha.withLock { $0.forget(user) }
             sessionGraph.enqueue { $0.observers?.left(user, $0) }
             sound.left(user)
             tell(.userLeft(SessionUser(name: user, session: self)))
@@ -357,12 +358,15 @@ public final class Session: Sendable {
             }
             tell(.muteChanged(SessionUser(name: user, session: self), stream, isMuted: isMuted))
         case .alphaChannel(let node, let isOn): alphaChanged(at: node, isOn)
-        case .userAlpha(sessionGraph.name, let user, UserStream.video.rawValue, let isOn):
-            // The local user's `alphachannel` has reported this already, in order with the camera's frames.
-            guard user != context.user, recordAlphaReport(isOn, of: user) else { return }
-            tell(.alphaChannel(SessionUser(name: user, session: self), isOn: isOn))
+        case .userAlpha(sessionGraph.name, let user, let kind, let isOn):
+            // The session's own `alphachannel` has reported this already, in order with the camera's frames.
+            guard let stream = UserStream(rawValue: kind),
+                user != context.user || stream != .video || context.alphaMask == nil
+            else { return }
+            tell(.alphaChannel(SessionUser(name: user, session: self), stream, isOn: isOn))
         case .shareRefused(sessionGraph.name, context.user, _, let reason):
-            // Report it once: the share's audio waits too, and has its own message.
+            // Report it once: the share's audio waits too, and has its own message, which may come late.
+            guard !isSending(.share, context.user), !isSending(.shareAudio, context.user) else { return }
             if share.recordWait() { tell(.shareIsWaiting(reason: reason)) }
         case .warning(let warning):
             // A pipe warns when one of its delegates has been released; that may have been the last one.
@@ -373,12 +377,12 @@ public final class Session: Sendable {
                 defer {
                     state.phase = .outside
                     (state.sending, state.muted, state.postponed) = ([:], [:], [])
-                    state.alpha = AlphaAnnouncements()
                 }
                 // A run that ended by itself must still close its devices. A later `join` waits for this task.
                 if case .stopped = end {} else { state.leaving = Task { [graph] in await graph.stop() } }
                 return (state.phase == .joined || state.phase == .joining, Array(state.sending.keys))
             }
+            alpha.withLock { $0 = AlphaAnnouncements() }
             for user in users { sessionGraph.enqueue { $0.observers?.left(user, $0) } }
             sound.forgetUsers()
             share.forget()
@@ -403,55 +407,13 @@ public final class Session: Sendable {
     }
 
     private func send(_ event: SessionEvent) {
+        if case .alphaChannel(let user, let stream, let isOn) = event {
+            return reportAlpha(isOn, of: UserCamera(user: user.name, stream: stream))
+        }
         readers.yield(event)
         callbacks.async { [weak self] in
             guard let self else { return }
-            if case .alphaChannel(let user, let isOn) = event {
-                delegate?.session(self, alphaChannelIsOn: isOn, of: user)
-            } else {
-                delegate?.session(self, event)
-            }
+            delegate?.session(self, event)
         }
-    }
-
-    // MARK: Alpha channels
-
-    /// The pipe whose frames decide when a change of a user's alpha channel is announced; `nil` if nobody reads them.
-    private func alphaPipe(of user: String) -> String? {
-        let read = Set(state.withLock { Array($0.pipes) }.filter(\.value.isRead).map(\.key.name))
-        return alphaPipes(of: user).first(where: read.contains)
-    }
-
-    private func recordAlphaReport(_ isOn: Bool, of user: String) -> Bool {
-        let isRead = alphaPipe(of: user) != nil
-        return state.withLock { $0.alpha.recordReport(isOn, of: user, isRead: isRead) }
-    }
-
-    /// Handles a change at the session's own `alphachannel`, or in the frames of a pipe: announces it on this thread, in
-    /// order with the frames.
-    private func alphaChanged(at node: String, _ isOn: Bool) {
-        if node == "alpha" {
-            if recordAlphaReport(isOn, of: context.user) { announceAlpha(isOn, of: context.user) }
-            return
-        }
-        let pipe = state.withLock { $0.pipes.keys.first { $0.name == node } }
-        guard let user = pipe?.user, alphaPipe(of: user) == node,
-            state.withLock({ $0.alpha.recordAnnouncement(isOn, of: user) })
-        else { return }
-        announceAlpha(isOn, of: user)
-    }
-
-    private func announceAlpha(_ isOn: Bool, of user: String) {
-        let user = SessionUser(name: user, session: self)
-        delegate?.session(self, alphaChannelIsOn: isOn, of: user)
-        readers.yield(.alphaChannel(user, isOn: isOn))
-    }
-
-    /// Announces a change that the pipe's frames hadn't reached when its last subscriber left.
-    private func pipeRemoved(_ identity: PipeIdentity) {
-        guard let user = identity.user, alphaPipes(of: user).contains(identity.name),
-            let isOn = state.withLock({ $0.alpha.catchUp(on: user) })
-        else { return }
-        tell(.alphaChannel(SessionUser(name: user, session: self), isOn: isOn))
     }
 }

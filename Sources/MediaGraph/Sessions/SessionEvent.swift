@@ -20,9 +20,10 @@ public enum SessionEvent: Sendable {
     /// one ends; ``streamChanged(_:_:isOn:)`` then reports it as on. ``SessionShareHelper/isSharing`` is false until
     /// then. Reported once for each wait. `reason` says who shares.
     case shareIsWaiting(reason: String)
-    /// A user's video has an alpha channel from now on, or no longer. This includes the local user. A delegate doesn't
-    /// get this event; it gets ``SessionDelegate/session(_:alphaChannelIsOn:of:)`` instead, in order with the frames.
-    case alphaChannel(SessionUser, isOn: Bool)
+    /// A user's `video` or `videoAux` has an alpha channel from now on, or no longer. This includes the local user. A
+    /// delegate doesn't get this event; it gets ``SessionDelegate/session(_:alphaChannelIsOn:of:stream:)`` instead, in
+    /// order with the frames.
+    case alphaChannel(SessionUser, UserStream, isOn: Bool)
     /// An element posted a warning, or a source of the local user failed. The session continues; a failed source's
     /// stream is off.
     case warning(ElementFailure)
@@ -37,9 +38,9 @@ public enum SessionEvent: Sendable {
 /// ``SessionAudioHelper/subscribe()`` and ``SessionAudioHelper/unsubscribe()``, on a thread of its own. If a callback
 /// takes too long, audio waits until its queue is full, and is then dropped. All methods may call the session.
 public protocol SessionDelegate: AnyObject, Sendable {
-    /// Called for each event, except ``SessionEvent/alphaChannel(_:isOn:)``.
+    /// Called for each event, except ``SessionEvent/alphaChannel(_:_:isOn:)``.
     func session(_ session: Session, _ event: SessionEvent)
-    /// Called when a user's video gains or loses its alpha channel (onVideoAlphaChannelStatusChanged), once for each
+    /// Called when a user's `video` or `videoAux` gains or loses its alpha channel (onVideoAlphaChannelStatusChanged), once for each
     /// change, whether or not the video is subscribed to. Also called for a user whose video has alpha already when
     /// the local user joins.
     ///
@@ -49,7 +50,7 @@ public protocol SessionDelegate: AnyObject, Sendable {
     /// first one that reaches the change; the preview's come before the video pipe's. Without delegates, it is called
     /// on the camera's streaming thread for the local user, in order with the frames that are sent, and on the
     /// session's own queue for other users.
-    func session(_ session: Session, alphaChannelIsOn isOn: Bool, of user: SessionUser)
+    func session(_ session: Session, alphaChannelIsOn isOn: Bool, of user: SessionUser, stream: UserStream)
     /// Called with each block of the other users' mixed audio (onMixedAudioRawDataReceived), which is borrowed for the
     /// call.
     func session(_ session: Session, mixedAudioReceived frame: borrowing AudioFrame)
@@ -63,7 +64,7 @@ extension SessionDelegate {
     /// Ignores the event.
     public func session(_ session: Session, _ event: SessionEvent) {}
     /// Ignores the change.
-    public func session(_ session: Session, alphaChannelIsOn isOn: Bool, of user: SessionUser) {}
+    public func session(_ session: Session, alphaChannelIsOn isOn: Bool, of user: SessionUser, stream: UserStream) {}
     /// Ignores the audio.
     public func session(_ session: Session, mixedAudioReceived frame: borrowing AudioFrame) {}
     /// Ignores the audio.

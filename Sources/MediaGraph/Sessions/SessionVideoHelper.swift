@@ -46,7 +46,7 @@ public struct SessionVideoHelper: Sendable {
     public var isAlphaChannelEnabled: Bool { node?.isEnabled ?? false }
 
     /// Turns the alpha channel on or off (enableAlphaChannelMode), from the next frame on.
-    /// ``SessionDelegate/session(_:alphaChannelIsOn:of:)`` announces the change to every user in the room.
+    /// ``SessionDelegate/session(_:alphaChannelIsOn:of:stream:)`` announces the change to every user in the room.
     ///
     /// Turning it on throws `unsupported` if the context has no `alphaMask` or no camera, or if this machine or a
     /// downstream element doesn't support it, and `notPermitted` if the role or the permission is missing.

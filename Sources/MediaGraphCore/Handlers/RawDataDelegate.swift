@@ -52,7 +52,7 @@ public struct PipeIdentity: Sendable, Hashable {
     /// What a pipe carries.
     public enum Kind: Sendable, Hashable {
         /// A stream outside of a session.
-        case video
+        case stream
         /// A user's main or second camera, as the users in the room receive it.
         case camera(PublishChannel)
         /// The preview of the local user's main or second camera, which also runs without joining the room.
@@ -61,7 +61,7 @@ public struct PipeIdentity: Sendable, Hashable {
         case share
     }
 
-    package init(name: String, kind: Kind = .video, user: String? = nil, isLocal: Bool = false) {
+    package init(name: String, kind: Kind = .stream, user: String? = nil, isLocal: Bool = false) {
         self.name = name
         self.kind = kind
         self.user = user

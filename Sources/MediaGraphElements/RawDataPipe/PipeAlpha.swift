@@ -11,8 +11,8 @@ final class PipeAlpha: Sendable {
     }
 
     private struct State: Sendable {
-        /// The number of changes so far.
-        var count: UInt64 = 0
+        /// The last change; `nil` before the first one.
+        var last: Change?
         /// The number of the last change that was posted.
         var posted: UInt64 = 0
     }
@@ -25,10 +25,14 @@ final class PipeAlpha: Sendable {
     /// Numbers a change of the stream. Called on the streaming thread.
     func recordChange(isOn: Bool) -> Change {
         state.withLock { state in
-            state.count += 1
-            return Change(number: state.count, isOn: isOn)
+            let change = Change(number: (state.last?.number ?? 0) + 1, isOn: isOn)
+            state.last = change
+            return change
         }
     }
+
+    /// Posts the last change, because no receiver is left that could reach it.
+    func postLast() { if let last = state.withLock({ $0.last }) { post(last) } }
 
     /// Posts the change, unless another receiver was faster. May be called from any thread.
     func post(_ change: Change) {

@@ -173,7 +173,10 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     }
 
     /// Notices that a receiver was detached because it failed. Called in that receiver's callback.
-    func receiverDetached() { generation.add(1, ordering: .releasing) }
+    func receiverDetached() {
+        generation.add(1, ordering: .releasing)
+        if subscriptions.allSatisfy(\.isDetached) { alpha.postLast() }
+    }
 
     /// Makes the streaming thread read the subscriptions again, and tells upstream if the demand changed.
     private func receiversChanged() {

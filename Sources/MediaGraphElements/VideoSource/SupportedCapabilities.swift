@@ -14,12 +14,18 @@ struct SupportedCapabilities: Sendable, Equatable {
 
     /// `declared` is the source's own list; empty if the source can send any size.
     init(declared: [VideoCapability], downstream: DownstreamConstraints) {
-        let candidates = declared.isEmpty ? Self.usual(for: downstream.caps) : declared
+        let demand = downstream.demand
+        var candidates = declared
+        if declared.isEmpty {
+            candidates = Self.usual(for: downstream.caps)
+            // A source that can send any size can send what the session asks for.
+            candidates += [demand?.limit, demand?.ideal].compactMap(\.self).filter { !candidates.contains($0) }
+        }
         let list = downstream.caps.map { Self.accepted(candidates, by: $0) } ?? candidates
         self.list = list
         suggested =
-            if let demand = downstream.demand {
-                demand.suggestion(from: list)
+            if let demand {
+                declared.isEmpty && list.contains(demand.ideal) ? demand.ideal : demand.suggestion(from: list)
             } else {
                 list.max {
                     ($0.width * $0.height, $0.framesPerSecond.value) < ($1.width * $1.height, $1.framesPerSecond.value)

@@ -35,6 +35,16 @@ package struct VideoDemand: Sendable, Equatable {
         self.resolution = resolution
     }
 
+    /// What a source should send if it can send anything: the limit, in its shape scaled down to the height that is
+    /// sufficient for the readers.
+    var ideal: VideoCapability {
+        let height = Int(resolution.rawValue)
+        guard resolution != .native, height < limit.height else { return limit }
+        // Even, because 4:2:0 formats need an even width.
+        let width = max(2, (limit.width * height / limit.height + 1) & ~1)
+        return VideoCapability(width: width, height: height, framesPerSecond: limit.framesPerSecond)
+    }
+
     /// Returns the capability to suggest: of those within the session's limit, the smallest that is high enough for all
     /// readers, or else the largest, at the highest rate within the limit. If the source has none within the
     /// limit, returns the one that exceeds it least.

@@ -16,7 +16,7 @@ import Testing
         let log = Log<String>()
         let alphaSizes = Log<Int?>()
 
-        func session(_ session: Session, alphaChannelIsOn isOn: Bool, of user: SessionUser) {
+        func session(_ session: Session, alphaChannelIsOn isOn: Bool, of user: SessionUser, stream: UserStream) {
             log.add("\(user.name) \(isOn ? "on" : "off")")
         }
 
@@ -132,7 +132,7 @@ import Testing
         for session in [carol, bob, alice] { await session.leave() }
         var changes: [Bool] = []
         for await event in events {
-            if case .alphaChannel(let user, let isOn) = event, user.name == "alice" { changes.append(isOn) }
+            if case .alphaChannel(let user, .video, let isOn) = event, user.name == "alice" { changes.append(isOn) }
             if case .left = event { break }
         }
         #expect(changes == [true, false, true, false])
@@ -165,6 +165,96 @@ import Testing
         #expect(Self.sends(source) { late.heard == ["alice on", "alice off", "alice on"] })
         await alice.leave()
         await bob.leave()
+    }
+
+    @Test("AL-3 a delegate that is still busy with a join hears of alpha before it gets frames with it")
+    func busy() async throws {
+        /// Subscribes when a user joins, and stays in that call until it has got frames.
+        final class Busy: SessionDelegate {
+            let frames = Member()
+            func session(_ session: Session, _ event: SessionEvent) {
+                guard case .userJoined(let user) = event else { return }
+                try? user.videoPipe.subscribe(frames, resolution: .p90)
+                _ = waitUntil { frames.alphaSizes.all.count > 3 }
+            }
+            func session(_ session: Session, alphaChannelIsOn isOn: Bool, of user: SessionUser, stream: UserStream) {
+                frames.session(session, alphaChannelIsOn: isOn, of: user, stream: stream)
+            }
+        }
+        let source = RecordingSource()
+        let alice = try Self.host(source, #function)
+        try await alice.join()
+        try alice.videoHelper.enableAlphaChannel(true)
+        let own = Member()
+        try alice.localUser.videoPipe.subscribe(own, resolution: .p90)
+        #expect(Self.sends(source) { own.log.all.contains("cut out") })
+        let guest = Busy()
+        let bob = try session("bob", #function)
+        bob.delegate = guest
+        try await bob.join()
+        #expect(Self.sends(source) { guest.frames.alphaSizes.all.count > 6 })
+        #expect(guest.frames.isInOrder && guest.frames.heard == ["alice on"], "\(guest.frames.log.all)")
+        for session in [bob, alice] { await session.leave() }
+    }
+
+    @Test("AL-3 toggles of the second camera, and of a preview before joining, are told too")
+    func otherCameras() async throws {
+        let mask = "alphachannel name=mine mask=\"alpha method=green\" enabled=true"
+        let camera = "videotestsrc is-live=true ! video/x-raw,format=I420,width=32,height=18,framerate=60/1"
+        let heard = Log<String>()
+        final class Listener: SessionDelegate {
+            let heard: Log<String>
+            init(_ heard: Log<String>) { self.heard = heard }
+            func session(_ session: Session, alphaChannelIsOn isOn: Bool, of user: SessionUser, stream: UserStream) {
+                heard.add("\(session.context.user): \(user.name) \(stream) \(isOn)")
+            }
+        }
+        let listener = Listener(heard)
+        let alice = try session("alice", #function) {
+            $0.auxCamera = "\(camera) ! \(mask)"
+            ($0.role, $0.allowsRawStreaming) = (.host, true)
+        }
+        let bob = try session("bob", #function)
+        for session in [alice, bob] { session.delegate = listener }
+        for session in [alice, bob] { try await session.join() }
+        #expect(waitUntil { Set(heard.all) == ["alice: alice videoAux true", "bob: alice videoAux true"] })
+        for session in [bob, alice] { await session.leave() }
+        #expect(heard.all.count == 2)
+
+        let source = RecordingSource()
+        let carol = try Self.host(source, #function)
+        carol.delegate = listener
+        heard.removeAll()
+        let unused = Member()
+        try carol.localUser.videoPipe.subscribe(unused, resolution: .p90)
+        try await carol.preview.start()
+        try carol.videoHelper.enableAlphaChannel(true)
+        #expect(Self.sends(source) { heard.all == ["alice: alice video true"] })
+        await carol.leave()
+    }
+
+    @Test("AL-3 a change that a removed pipe's frames hadn't reached is told, and each change once")
+    func announcements() {
+        let camera = UserCamera(user: "bob", stream: .video)
+        var alpha = AlphaAnnouncements()
+        // Nobody reads the camera: the report decides, once.
+        var told = (1...2).map { _ in alpha.recordReport(true, of: camera, isRead: false) }
+        told.append(alpha.recordAnnouncement(true, of: camera))
+        #expect(told == [true, false, false])
+        // A pipe reads it: its frames decide.
+        told = [alpha.recordReport(false, of: camera, isRead: true), alpha.recordAnnouncement(false, of: camera)]
+        #expect(told == [false, true])
+        var caughtUp = [alpha.catchUp(on: camera)]
+        // It is removed before its frames have changed.
+        told = [alpha.recordReport(true, of: camera, isRead: true)]
+        caughtUp += (1...2).map { _ in alpha.catchUp(on: camera) }
+        #expect(told == [false] && caughtUp == [nil, true, nil])
+        // The second camera is another one, and who comes back begins without alpha.
+        told = [alpha.recordReport(true, of: UserCamera(user: "bob", stream: .videoAux), isRead: false)]
+        alpha.forget("bob")
+        caughtUp = [alpha.catchUp(on: camera)]
+        told.append(alpha.recordReport(true, of: camera, isRead: false))
+        #expect(told == [true, true] && caughtUp == [nil])
     }
 
     @Test("AL-2 AL-3 alpha planes and toggles reach members in other processes, readers and others alike")

@@ -106,7 +106,7 @@ import Testing
             func session(_ session: Session, _ event: SessionEvent) {
                 if case .alphaChannel = event { log.add("twice") }
             }
-            func session(_ session: Session, alphaChannelIsOn isOn: Bool, of user: SessionUser) {
+            func session(_ session: Session, alphaChannelIsOn isOn: Bool, of user: SessionUser, stream: UserStream) {
                 log.add(isOn ? "on" : "off")
             }
         }
@@ -152,7 +152,7 @@ import Testing
         #expect(!log.all.contains("twice"))
         var events: [Bool] = []
         for await event in sessionEvents {
-            if case .alphaChannel(_, let isOn) = event { events.append(isOn) }
+            if case .alphaChannel(_, _, let isOn) = event { events.append(isOn) }
             if case .left = event { break }
         }
         #expect(events == [true, false, true, false, true, false])

@@ -74,6 +74,61 @@ import Testing
         #expect(suggestion([]) == nil)
     }
 
+    @Test(
+        "SE-10 a source that can send anything is suggested exactly the configuration, or its shape at a reader's height",
+        arguments: [
+            ("1280x720@25", "640x360@25"), ("1920x1080@30000/1001", "640x360@30000/1001"),
+            ("640x480@30", "480x360@30"), ("960x540@15", "640x360@15"), ("1280x720@10", "640x360@10"),
+            ("720x1280@30", "202x360@30"),
+        ])
+    func exact(configuration: String, small: String) throws {
+        let limit = try #require(VideoCapability(text: configuration))
+        func supported(_ resolution: Resolution, _ caps: String? = nil) -> SupportedCapabilities {
+            SupportedCapabilities(
+                declared: [],
+                downstream: DownstreamConstraints(
+                    caps: caps.flatMap { Caps($0) }, demand: VideoDemand(limit: limit, resolution: resolution)))
+        }
+        #expect(supported(.native).suggested?.text == configuration)
+        #expect(supported(.p360).suggested?.text == small)
+        #expect(supported(.native).list.contains(limit))
+        // What downstream doesn't accept isn't suggested.
+        #expect(supported(.native, "video/x-raw,width=320,height=180,framerate=15/1").suggested?.text == "320x180@15")
+    }
+
+    @Test("SE-10 readers in a session don't shrink a source that also feeds other elements")
+    func teed() async throws {
+        let source = RecordingSource()
+        let alice = try Graph(
+            """
+            mediasession name=call room="\(#function)" user=alice
+            videosource name=source ! tee name=t ! queue ! call.camera   t. ! queue ! fakesink
+            """)
+        try alice.videoSource("source").attach(source)
+        let bob = try Graph(
+            """
+            mediasession name=call room="\(#function)" user=bob
+            call.video_alice ! rawdatapipe name=pipe resolution=180p
+            """)
+        let heights = Log<Int>()
+        try bob.rawDataPipe("pipe").receive { heights.add($0.height) }
+        for graph in [alice, bob] { try await graph.start() }
+        #expect(
+            waitUntil {
+                try? source.sender.sendPattern(width: 1280, height: 720)
+                return heights.all.count > 3
+            })
+        try alice.element("call").setProperty("video-config", parsing: "640x360@30")
+        #expect(
+            waitUntil {
+                try? source.sender.sendPattern(width: 1280, height: 720)
+                return source.suggested?.text == "640x360@30"
+            })
+        for graph in [bob, alice] { await graph.stop() }
+        #expect(Set(heights.all) == [180])
+        #expect(source.suggestions.all.map { $0?.text } == ["1280x720@30", "640x360@30"])
+    }
+
     @Test("SE-10 a reader that comes, changes its resolution or goes causes propertyChange with a suggestion")
     func readers() async throws {
         let source = RecordingSource()
@@ -125,8 +180,10 @@ import Testing
                 try? source.sendPattern()
                 return pad.currentCaps != nil
             })
-        for _ in 0..<10 { try source.sendPattern() }
-        #expect(source.suggestions.all.map { $0?.text } == ["1280x720@30", "320x180@30"])
+        // This change is queued behind what the pad might ask for.
+        try alice.setVideoConfiguration(Self.size(640, 360, 15))
+        #expect(Self.suggests("320x180@15", source))
+        #expect(source.suggestions.all.map { $0?.text } == ["1280x720@30", "320x180@30", "320x180@15"])
         for graph in [reader, other] { await graph.stop() }
         await alice.leave()
     }
@@ -154,6 +211,7 @@ import Testing
         #expect(Self.suggests("320x180@30", source))
         await reader.stop()
         #expect(Self.suggests("1280x720@30", source))
+        #expect(source.suggestions.all.map { $0?.text } == ["1280x720@30", "320x180@30", "1280x720@30"])
         await alice.leave()
     }
 
