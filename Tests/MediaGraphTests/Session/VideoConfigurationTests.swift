@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(
-        "SE-10 a source that can send anything is suggested exactly the configuration, or its shape at a reader's height",
+        "SE-10 a source that can send any size is suggested exactly what the session is configured for",
         arguments: [
             ("1280x720@25", "640x360@25"), ("1920x1080@30000/1001", "640x360@30000/1001"),
             ("640x480@30", "480x360@30"), ("960x540@15", "640x360@15"), ("1280x720@10", "640x360@10"),
