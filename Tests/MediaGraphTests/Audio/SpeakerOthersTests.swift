@@ -70,6 +70,9 @@ import Testing
         #expect(waitUntil { frames() >= 5 })
         let pad = try #require(speaker.staticPad("user_bob"))
         pad.sendFlushStart()
+        // Otherwise, bob's thread might find the pad unlinked, which is an error.
+        let outlet = try #require(pad.peer)
+        #expect(waitUntil { outlet.isFlushing })
         speaker.releasePad(pad)
         // Anna keeps sending, but only as fast as the blocks are read, and none is left out.
         let read = Log<(time: ClockTime, end: ClockTime)>()
