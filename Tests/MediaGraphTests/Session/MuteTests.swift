@@ -78,7 +78,7 @@ import Testing
         ]
         #expect(try await eventually { reported.all == changes }, "\(reported.all)")
         await alice.stop()
-        #expect(seen.log.all.filter { $0 != "frame" } == ["on", "off", "on", "off", "on", "off"])
+        #expect(waitUntil { seen.log.all.filter { $0 != "frame" } == ["on", "off", "on", "off", "on", "off"] })
         let times = seen.times.all
         #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 }, "\(times)")
         #expect(try muted(alice).dropped == 0)
