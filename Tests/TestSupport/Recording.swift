@@ -44,16 +44,17 @@ public final class RecordingSource: VideoSource {
     public var suggested: VideoCapability? { state.withLock { $0.suggested } }
 
     public func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) throws {
-        calls.add("initialize")
-        suggestions.add(suggested)
         state.withLock { $0 = (sender, supported, suggested) }
+        suggestions.add(suggested)
+        calls.add("initialize")
         try onInitialize(sender)
     }
 
     public func propertyChange(supported: [VideoCapability], suggested: VideoCapability?) {
-        calls.add("propertyChange")
-        suggestions.add(suggested)
         state.withLock { ($0.supported, $0.suggested) = (supported, suggested) }
+        suggestions.add(suggested)
+        // Last, because tests wait for the call and then read what came with it.
+        calls.add("propertyChange")
     }
 
     public func startSend() throws {
