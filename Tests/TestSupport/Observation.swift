@@ -50,24 +50,35 @@ extension Pad {
     /// Records the caps that pass the pad from now on.
     public func observeCaps() -> Log<Caps> {
         let log = Log<Caps>()
+        observeCaps { log.add($0) }
+        return log
+    }
+
+    /// Calls `body` for the caps that pass the pad from now on, on the streaming thread, which waits meanwhile.
+    public func observeCaps(_ body: @escaping @Sendable (Caps) -> Void) {
+        let box = Unmanaged.passRetained(CapsObserver(body)).toOpaque()
         gst_pad_add_probe(
-            pad,
-            GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
+            pad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
             { _, info, context in
                 guard let event = gst_pad_probe_info_get_event(info), event.pointee.type == GST_EVENT_CAPS else {
                     return GST_PAD_PROBE_OK
                 }
                 var caps: UnsafeMutablePointer<GstCaps>?
                 gst_event_parse_caps(event, &caps)
-                Unmanaged<Log<Caps>>.fromOpaque(context!).takeUnretainedValue().add(Caps(taking: gst_caps_ref(caps)))
+                let observer = Unmanaged<CapsObserver>.fromOpaque(context!).takeUnretainedValue()
+                observer.body(Caps(taking: gst_caps_ref(caps)))
                 return GST_PAD_PROBE_OK
-            }, Unmanaged.passRetained(log).toOpaque(), { Unmanaged<Log<Caps>>.fromOpaque($0!).release() })
-        return log
+            }, box, { Unmanaged<CapsObserver>.fromOpaque($0!).release() })
     }
 
     private final class Observer: Sendable {
         let body: @Sendable (BufferAccess) -> Void
         init(_ body: @escaping @Sendable (BufferAccess) -> Void) { self.body = body }
+    }
+
+    private final class CapsObserver: Sendable {
+        let body: @Sendable (Caps) -> Void
+        init(_ body: @escaping @Sendable (Caps) -> Void) { self.body = body }
     }
 }
 

@@ -30,10 +30,31 @@ extension Pad {
     /// the streaming thread, after the current push has returned. New data waits until `body` has returned, so `body` may
     /// link the pad to another one. It must not change states.
     package func whenIdle(_ body: @escaping @Sendable () -> Void) {
-        addProbe(GST_PAD_PROBE_TYPE_IDLE, holding: IdleBox(body)) { _, _, context in
+        addProbe(GST_PAD_PROBE_TYPE_IDLE, holding: IdleBox(body)) { pad, _, context in
             Unmanaged<IdleBox>.fromOpaque(context!).takeUnretainedValue().body()
+            Pad.restartStickyEvents(pad!)
             return GST_PAD_PROBE_REMOVE
         }
+    }
+
+    /// Makes GStreamer send all sticky events that the pad's peer doesn't have. Called in an idle probe.
+    ///
+    /// The push that has just returned may have been that of a sticky event, such as CAPS. After the probe, GStreamer
+    /// marks that event as received, though the new peer hasn't received it (GStreamer 1.22, `push_sticky` in gstpad.c).
+    /// It only starts again with the first event if the pad's events have changed meanwhile, so this adds and removes one.
+    private static func restartStickyEvents(_ pad: UnsafeMutablePointer<GstPad>) {
+        let event = gst_event_new_custom(
+            GST_EVENT_CUSTOM_DOWNSTREAM_STICKY, gst_structure_new_empty("mediagraph-relinked"))!
+        gst_pad_store_sticky_event(pad, event)
+        gst_pad_sticky_events_foreach(
+            pad,
+            { _, stored, added in
+                guard stored!.pointee == added!.assumingMemoryBound(to: GstEvent.self) else { return 1 }
+                gst_event_unref(stored!.pointee)
+                stored!.pointee = nil
+                return 1
+            }, event)
+        gst_event_unref(event)
     }
 
     private final class IdleBox: Sendable {
