@@ -103,7 +103,11 @@ final class RoomLink: RoomTransport {
         do throws(MediaGraphError) {
             if !directory.has(entry) { try register(replacing: entry) }
             try claimNamesAgain()
-            try directory.checkFolders()
+            do throws(MediaGraphError) { try directory.checkFolders() } catch {
+                // The folder has been removed just now. The next call enters it again.
+                guard directory.has(entry) else { return false }
+                throw error
+            }
             state.withLock { $0.problem = nil }
             return true
         } catch {
@@ -190,9 +194,7 @@ final class RoomLink: RoomTransport {
             guard !state.isStopped else { return false }
             state.peers.append(peer)
             peer.send(.hello(version: PeerMessage.version, users: state.users.keys.sorted()))
-            for key in state.muted { peer.send(.stream(key, .muted(true))) }
-            for key in state.sending { peer.send(.stream(key, .status(isOn: true))) }
-            for key in state.withAlpha { peer.send(.stream(key, .alpha(isOn: true))) }
+            for (key, change) in state.announced.changes { peer.send(.stream(key, change)) }
             return true
         }
         if isWanted { peer.start() } else { peer.close() }
@@ -278,8 +280,7 @@ final class RoomLink: RoomTransport {
             defer { for key in keys { state.forwarders[key] = nil } }
             let claim = state.users.removeValue(forKey: user)
             state.unclaimed.remove(user)
-            state.muted = state.muted.filter { $0.user != user }
-            state.withAlpha = state.withAlpha.filter { $0.user != user }
+            state.announced.forget(user)
             return (claim, keys.compactMap { state.forwarders[$0] }, claim != nil)
         }
         guard wasHere else { return }
@@ -291,11 +292,7 @@ final class RoomLink: RoomTransport {
 
     func streamChanged(_ key: StreamKey, _ change: StreamChange) {
         state.withLock { state in
-            switch change {
-            case .status(let isOn): if isOn { state.sending.insert(key) } else { state.sending.remove(key) }
-            case .muted(let isMuted): if isMuted { state.muted.insert(key) } else { state.muted.remove(key) }
-            case .alpha(let isOn): if isOn { state.withAlpha.insert(key) } else { state.withAlpha.remove(key) }
-            }
+            _ = state.announced.record(change, of: key)
             for peer in state.peers { peer.send(.stream(key, change)) }
         }
     }

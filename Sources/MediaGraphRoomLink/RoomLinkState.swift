@@ -16,12 +16,8 @@ extension RoomLink {
         var claiming: [String: Claim] = [:]
         /// The number of claims so far.
         var claimCount: UInt64 = 0
-        /// The streams that this process's users are sending.
-        var sending: Set<StreamKey> = []
-        /// The streams that this process's users have muted.
-        var muted: Set<StreamKey> = []
-        /// The streams that this process's users are sending with an alpha channel.
-        var withAlpha: Set<StreamKey> = []
+        /// The streams of this process's users.
+        var announced = AnnouncedStreams()
         var peers: [RoomPeer] = []
         /// The endpoints of processes that run another version.
         var strangers: Set<Int> = []

@@ -9,11 +9,8 @@ final class Membership: RoomMember {
     private let owner: WeakElement
     /// The users whose presence has been posted. The room reports a user twice if both join at the same time.
     private let known = Mutex<Set<String>>([])
-    /// The streams whose status "on" has been posted, which the room may also report twice.
-    private let sending = Mutex<Set<StreamKey>>([])
-    /// The streams that have been posted as muted, and those whose alpha channel has been posted.
-    private let muted = Mutex<Set<StreamKey>>([])
-    private let withAlpha = Mutex<Set<StreamKey>>([])
+    /// What has been posted of the users' streams, which the room may also report twice.
+    private let posted = Mutex(AnnouncedStreams())
 
     init(user: String, room: Room, owner: WeakElement) {
         self.user = user
@@ -48,24 +45,19 @@ final class Membership: RoomMember {
 
     func left(_ user: String) {
         guard known.withLock({ $0.remove(user) }) != nil else { return }
-        // Silently: a user who comes back begins unmuted and without alpha.
-        muted.withLock { $0 = $0.filter { $0.user != user } }
-        withAlpha.withLock { $0 = $0.filter { $0.user != user } }
+        posted.withLock { $0.forget(user) }
         owner.post(SessionMessage.left(user, room: room.name))
     }
 
     func streamChanged(_ key: StreamKey, _ change: StreamChange) {
-        func isNew(_ isOn: Bool, in streams: borrowing Mutex<Set<StreamKey>>) -> Bool {
-            streams.withLock { isOn ? $0.insert(key).inserted : $0.remove(key) != nil }
-        }
-        switch change {
-        case .status(let isOn):
-            if isNew(isOn, in: sending) { owner.post(SessionMessage.stream(key, on: isOn, room: room.name)) }
-        case .muted(let isMuted):
-            if isNew(isMuted, in: muted) { owner.post(SessionMessage.muted(key, isMuted, room: room.name)) }
-        case .alpha(let isOn):
-            if isNew(isOn, in: withAlpha) { owner.post(SessionMessage.alpha(key, on: isOn, room: room.name)) }
-        }
+        guard posted.withLock({ $0.record(change, of: key) }) else { return }
+        let message =
+            switch change {
+            case .status(let isOn): SessionMessage.stream(key, on: isOn, room: room.name)
+            case .muted(let isMuted): SessionMessage.muted(key, isMuted, room: room.name)
+            case .alpha(let isOn): SessionMessage.alpha(key, on: isOn, room: room.name)
+            }
+        owner.post(message)
     }
 
     func roomIsLimitedToProcess(because error: MediaGraphError, remedy: String) {

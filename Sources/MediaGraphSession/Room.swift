@@ -15,12 +15,8 @@ final class Room: Sendable {
         var visitCount: UInt64 = 0
         /// Weak references to the streams.
         var streams: [StreamKey: StreamReference] = [:]
-        /// The streams that users, local or remote, are sending.
-        var sending: Set<StreamKey> = []
-        /// The streams that users, local or remote, have muted.
-        var muted: Set<StreamKey> = []
-        /// The streams whose frames have an alpha channel.
-        var withAlpha: Set<StreamKey> = []
+        /// The streams of all users, local and remote.
+        var announced = AnnouncedStreams()
         /// Set while there are users.
         var reach: RoomReach?
         /// Whether a thread is making, starting or stopping the transport.
@@ -47,30 +43,19 @@ final class Room: Sendable {
 
         /// Records a change of a stream. Returns the names of the members to notify.
         mutating func record(_ change: StreamChange, of key: StreamKey) -> [String] {
-            switch change {
-            case .status(let isOn):
-                if isOn { sending.insert(key) } else { sending.remove(key) }
-                // Under the lock, so that the stream receives concurrent changes in the order in which they are
-                // recorded.
-                streams[key]?.stream?.setExpected(isOn)
-            case .muted(let isMuted): if isMuted { muted.insert(key) } else { muted.remove(key) }
-            case .alpha(let isOn): if isOn { withAlpha.insert(key) } else { withAlpha.remove(key) }
-            }
+            // Members ignore what they know already.
+            _ = announced.record(change, of: key)
+            // Under the lock, so that the stream receives concurrent changes in the order in which they are recorded.
+            if case .status(let isOn) = change { streams[key]?.stream?.setExpected(isOn) }
             return tell(.stream(key, change))
-        }
-
-        /// What a new member has to know of the streams.
-        private var streamNotices: [RoomNotice] {
-            muted.map { .stream($0, .muted(true)) } + sending.map { .stream($0, .status(isOn: true)) }
-                + withAlpha.map { .stream($0, .alpha(isOn: true)) }
         }
 
         /// Forgets the streams of a user who has left. Returns the names of the members to notify of streams that have
         /// ended.
         mutating func forgetStreams(of user: String) -> [String] {
-            muted = muted.filter { $0.user != user }
-            withAlpha = withAlpha.filter { $0.user != user }
-            return sending.filter { $0.user == user }.flatMap { record(.status(isOn: false), of: $0) }
+            let told = announced.sent(by: user).flatMap { record(.status(isOn: false), of: $0) }
+            announced.forget(user)
+            return told
         }
 
         /// Queues what a new member has to know, and tells the others of the member. From here on, the member is told
@@ -81,7 +66,8 @@ final class Room: Sendable {
         ) -> (others: [String], visit: UInt64?)? {
             guard changes == remoteChanges else { return nil }
             let others = tell(.joined(user), except: user)
-            let known = (others + remote).sorted().map { RoomNotice.joined($0) } + streamNotices + last
+            let streams = announced.changes.map { RoomNotice.stream($0.key, $0.change) }
+            let known = (others + remote).sorted().map { RoomNotice.joined($0) } + streams + last
             return (others, users[user]?.welcome(known))
         }
 
@@ -105,7 +91,7 @@ final class Room: Sendable {
             isChangingTransport = true
             guard let old = reach else { return .open }
             // From here on the room no longer uses this transport.
-            (reach, sending, muted, withAlpha) = (nil, [], [], [])
+            (reach, announced) = (nil, AnnouncedStreams())
             let streams = streams { _ in true }
             switch old {
             case .starting(let transport), .everybody(let transport): return .close(transport, streams)
@@ -372,7 +358,7 @@ final class Room: Sendable {
             if let stream = state.streams[key]?.stream { return stream }
             state.streams = state.streams.filter { $0.value.stream != nil }
             let stream = RoomStream(
-                key, room: name, isExpected: state.sending.contains(key), clock: transportKind.clock
+                key, room: name, isExpected: state.announced.isSending(key), clock: transportKind.clock
             ) { [weak self] in self?.requested($0, of: key) }
             state.streams[key] = StreamReference(stream: stream)
             return stream

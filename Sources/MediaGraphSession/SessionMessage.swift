@@ -44,41 +44,41 @@ package enum SessionMessage {
         Structure(stalledName, [("user", key.user), ("kind", key.kind.stream.rawValue), ("stalled", isStalled)])
     }
 
+    private static let room = (name: "room", type: "string", meaning: "the room's name")
+    private static let user = (name: "user", type: "string", meaning: "the user's name")
+
     static let declarations = [
         MessageDeclaration(
             joinedName, "Another user has joined the room, or was in it when this session joined",
-            fields: [("room", "string", "the room's name"), ("user", "string", "the user's name")]),
+            fields: [room, user]),
         MessageDeclaration(
             leftName, "Another user has left the room",
-            fields: [("room", "string", "the room's name"), ("user", "string", "the user's name")]),
+            fields: [room, user]),
         MessageDeclaration(
             streamName, "A user in the room, including this session's own, has started or stopped sending a stream",
             fields: [
-                ("room", "string", "the room's name"), ("user", "string", "the user's name"),
-                ("kind", "string", "video, videoaux, audio, share or shareaudio"),
+                room, user, ("kind", "string", "video, videoaux, audio, share or shareaudio"),
                 ("on", "boolean", "true when the stream has started, false when it has stopped"),
             ]),
         MessageDeclaration(
             mutedName,
             "A user in the room, including this session's own, has turned a camera or the microphone off or on",
             fields: [
-                ("room", "string", "the room's name"), ("user", "string", "the user's name"),
-                ("kind", "string", "video, videoaux or audio"),
+                room, user, ("kind", "string", "video, videoaux or audio"),
                 ("muted", "boolean", "true when the stream has been muted, false when it has been unmuted"),
             ]),
         MessageDeclaration(
             alphaName,
             "A user in the room, including this session's own, has turned the alpha channel of a camera on or off. In the stream, the event mediagraph-alpha-channel comes before the first frame after the change",
             fields: [
-                ("room", "string", "the room's name"), ("user", "string", "the user's name"),
-                ("kind", "string", "video or videoaux"),
+                room, user, ("kind", "string", "video or videoaux"),
                 ("on", "boolean", "true if the frames have an alpha plane from now on"),
             ]),
         MessageDeclaration(
             stalledName,
             "A user's stream that this session reads has stalled (it is on but has sent nothing for at least 2 s) or resumed",
             fields: [
-                ("user", "string", "the user's name"), ("kind", "string", "video, videoaux or audio"),
+                user, ("kind", "string", "video, videoaux or audio"),
                 ("stalled", "boolean", "true when the stream has stalled, false when it has resumed"),
             ]),
         MessageDeclaration(

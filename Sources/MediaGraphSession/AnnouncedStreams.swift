@@ -1,0 +1,40 @@
+/// The users' streams of which something has been announced.
+package struct AnnouncedStreams: Sendable {
+    /// The streams that users are sending.
+    private var sending: Set<StreamKey> = []
+    /// The streams that users have muted.
+    private var muted: Set<StreamKey> = []
+    /// The streams whose frames have an alpha channel.
+    private var withAlpha: Set<StreamKey> = []
+
+    package init() {}
+
+    /// Records a change. Returns whether it is one: false if the stream was already so.
+    package mutating func record(_ change: StreamChange, of key: StreamKey) -> Bool {
+        func record(_ isOn: Bool, in streams: inout Set<StreamKey>) -> Bool {
+            isOn ? streams.insert(key).inserted : streams.remove(key) != nil
+        }
+        return switch change {
+        case .status(let isOn): record(isOn, in: &sending)
+        case .muted(let isMuted): record(isMuted, in: &muted)
+        case .alpha(let isOn): record(isOn, in: &withAlpha)
+        }
+    }
+
+    /// Forgets a user's streams. A user who comes back begins with none that is muted or has alpha.
+    package mutating func forget(_ user: String) {
+        func others(_ streams: Set<StreamKey>) -> Set<StreamKey> { streams.filter { $0.user != user } }
+        (sending, muted, withAlpha) = (others(sending), others(muted), others(withAlpha))
+    }
+
+    package func isSending(_ key: StreamKey) -> Bool { sending.contains(key) }
+
+    /// The streams that a user is sending.
+    func sent(by user: String) -> [StreamKey] { sending.filter { $0.user == user } }
+
+    /// The changes that make this state out of nothing, for somebody who knows none of the streams.
+    package var changes: [(key: StreamKey, change: StreamChange)] {
+        muted.map { ($0, .muted(true)) } + sending.map { ($0, .status(isOn: true)) }
+            + withAlpha.map { ($0, .alpha(isOn: true)) }
+    }
+}
