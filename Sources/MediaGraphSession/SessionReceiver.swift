@@ -389,10 +389,17 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         pushGap(at: timestamp, duration: buffer.duration)
     }
 
+    /// Whether downstream has taken the caps. GStreamer reports success for a sticky event that downstream refuses, and
+    /// keeps the segment back until the caps are taken. A GAP event would overtake both, and a sink would wait for its time
+    /// in the wrong segment.
+    private var capsHaveArrived: Bool {
+        sourcePad.neighbor.map { $0.currentCaps == sourcePad.currentCaps } ?? false
+    }
+
     /// Sends a GAP event, so that time advances downstream although nothing arrives.
     private func bridgeSilence() {
         isSilent = true
-        guard let segment = shown.segment, let now = element.currentRunningTime,
+        guard let segment = shown.segment, capsHaveArrived, let now = element.currentRunningTime,
             let timestamp = segment.timestamp(at: now)
         else { return }
         pushGap(at: timestamp, duration: .milliseconds(100))

@@ -81,7 +81,7 @@ import Testing
         #expect(warnings.all.count == 1 && warnings.all[0].contains("isn't sent to other processes"), "\(warnings.all)")
     }
 
-    @Test("SE-4 a stream whose first format downstream rejects is shown once the format fits")
+    @Test("SE-4 a stream whose first format is incomplete ends no reader's graph, and is shown once the format fits")
     func rejectedFormat() async throws {
         let room = #function
         let other = try OtherProcess(room: room)
@@ -90,12 +90,14 @@ import Testing
         let frames = Log<Int>()
         try graph.rawDataPipe("pipe").receive { frames.add($0.width) }
         let key = StreamKey(user: "bob", kind: .camera)
+        let ends = Log<String>()
+        let events = graph.events
+        let listener = Task { for await event in events { if case .ended(let end) = event { ends.add("\(end)") } } }
         try await graph.start()
         #expect(try await other.greet(["bob"]))
         #expect(try await other.isRead(key))
         let caps = "video/x-raw,format=I420,width=16,height=16,framerate=30/1"
         other.send(.caps(key, try #require(Caps(caps).flatMap(SharedCaps.init))))
-        // The pipe's answers to queries accept this format, but it rejects the caps.
         other.begin(key, "video/x-raw,format=NV12,width=1,height=1")
         let call = try graph.element("call")
         #expect(
@@ -111,6 +113,37 @@ import Testing
                 return frames.all.count >= 3
             })
         #expect(Set(frames.all) == [16])
+        await graph.stop()
+        await listener.value
+        #expect(ends.all == ["stopped"])
+        other.leave()
+    }
+
+    @Test("SE-4 a sink that keeps time isn't stuck after a format that its converter has refused")
+    func refusedWhileSilent() async throws {
+        let room = #function
+        let other = try OtherProcess(room: room)
+        let graph = try Graph(
+            """
+            mediasession name=call room="\(room)" user=alice
+            call.audio_bob ! audioconvert ! audio/x-raw,channels=2 ! fakesink name=ear sync=true
+            """)
+        let blocks = Log<Bool>()
+        try graph.element("ear").staticPad("sink")?.observeBuffers { _ in blocks.add(true) }
+        let key = StreamKey(user: "bob", kind: .microphone)
+        try await graph.start()
+        #expect(try await other.greet(["bob"]))
+        #expect(try await other.isRead(key))
+        let caps = "audio/x-raw,format=S16LE,rate=48000,layout=interleaved,channels="
+        other.begin(key, caps + "8,channel-mask=(bitmask)0x0")
+        // Long enough for GAP events in place of blocks, which the sink must not get before the segment.
+        try await Task.sleep(for: .milliseconds(2500))
+        other.begin(key, caps + "1")
+        #expect(
+            try await eventually {
+                other.send(key, length: 960)
+                return blocks.all.count >= 3
+            })
         await graph.stop()
         other.leave()
     }
