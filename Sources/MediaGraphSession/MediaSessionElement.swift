@@ -18,12 +18,15 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         var transport = RoomTransportKind.defaultName
         var joins = true
         var mirror = MirrorMode.previewOnly
+        var auxMirror = MirrorMode.previewOnly
         var role = SessionRole.participant
         var streamsRawData = false
         var isCameraOff = false
         var isAuxCameraOff = false
         var isMicMuted = false
-        var videoConfiguration = VideoCapability(width: 1280, height: 720, framesPerSecond: Fraction(30, 1))
+        var isPreviewOff = false
+        var isAuxPreviewOff = false
+        var videoConfiguration = VideoCapability.sessionDefault
 
         /// Whether the user has turned off what sends the stream.
         func mutes(_ kind: StreamKind) -> Bool {
@@ -32,6 +35,24 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             case .cameraAux: isAuxCameraOff
             case .microphone: isMicMuted
             case .share, .shareAudio: false
+            }
+        }
+
+        /// Whether the user has stopped the preview of what sends the stream.
+        func hidesPreview(_ kind: StreamKind) -> Bool {
+            switch kind {
+            case .camera: isPreviewOff
+            case .cameraAux: isAuxPreviewOff
+            case .microphone, .share, .shareAudio: false
+            }
+        }
+
+        /// Where frames of the stream are marked to be flipped.
+        func mirror(_ kind: StreamKind) -> MirrorMode {
+            switch kind {
+            case .camera: mirror
+            case .cameraAux: auxMirror
+            case .microphone, .share, .shareAudio: .none
             }
         }
 
@@ -134,6 +155,9 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
                     "mirror", of: Self.self, \.mirror, changes: .always,
                     "Which camera frames are marked to be flipped horizontally by the renderer"),
                 .setting(
+                    "mirror-aux", of: Self.self, \.auxMirror, changes: .always,
+                    "Which frames of the second camera are marked to be flipped horizontally by the renderer"),
+                .setting(
                     "camera-off", of: Self.self, \.isCameraOff, changes: .always,
                     """
                     Whether the user's camera is off. Sources that lead only to the pad camera are stopped; what others send \
@@ -142,6 +166,12 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
                 .setting(
                     "camera-aux-off", of: Self.self, \.isAuxCameraOff, changes: .always,
                     "Whether the user's second camera, on the pad camera_aux, is off"),
+                .setting(
+                    "preview-off", of: Self.self, \.isPreviewOff, changes: .always,
+                    "Whether the pad preview gets no frames, while the camera goes on sending"),
+                .setting(
+                    "preview-aux-off", of: Self.self, \.isAuxPreviewOff, changes: .always,
+                    "Whether the pad preview_aux gets no frames, while the second camera goes on sending"),
                 .setting(
                     "mic-muted", of: Self.self, \.isMicMuted, changes: .always,
                     """
@@ -230,7 +260,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
     func settingsDidChange(_ property: String) {
         for input in state.withLock({ $0.inputs }) {
             switch property {
-            case "mirror": input.publisher.mirrors(settings.current.mirror)
+            case "mirror", "mirror-aux": input.publisher.mirrors(settings.current.mirror(input.publisher.kind))
+            case "preview-off", "preview-aux-off": followPreview(input.publisher)
             case "camera-off", "camera-aux-off", "mic-muted": followMuting(input.publisher)
             case "video-config": input.publisher.demandChanged()
             default: break
@@ -240,6 +271,10 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
 
     private func followMuting(_ publisher: StreamPublisher) {
         publisher.mute { [settings] in settings.current.mutes(publisher.kind) }
+    }
+
+    private func followPreview(_ publisher: StreamPublisher) {
+        publisher.turnPreviewOff { [settings] in settings.current.hidesPreview(publisher.kind) }
     }
 
     override func changeState(_ change: StateChange) -> StateChangeResult {
@@ -370,8 +405,9 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             let publisher = StreamPublisher(kind, owner: WeakElement(instance)),
             let target = publisher.appSink.staticPad("sink")
         else { return nil }
-        publisher.mirrors(settings.current.mirror)
+        publisher.mirrors(settings.current.mirror(kind))
         followMuting(publisher)
+        followPreview(publisher)
         add(publisher.appSink)
         let pad = addGhostPad(kind.inputPad, target: target)
         pad.chainToTarget(stampsCaptureTime: !kind.isSound)

@@ -72,16 +72,19 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         var isWanted = false
         /// What the streams and the sources upstream have been told.
         var isMuted = false
+        /// Whether the user's own preview is stopped, muted or not.
+        var isPreviewOff = false
         /// Whether there are streams that may not have been told.
         var hasNewStreams = false
         var isBusy = false
 
-        /// Returns whether to mute or unmute next, and whether that is a change; `nil` if nothing has to be done.
-        mutating func next() -> (isMuted: Bool, isChange: Bool)? {
+        /// Returns whether to mute or unmute each stream next, and whether that is a change for the sources; `nil` if nothing
+        /// has to be done.
+        mutating func next() -> (isMuted: Bool, mutesPreview: Bool, isChange: Bool)? {
             let isChange = isWanted != isMuted
             isBusy = isChange || hasNewStreams
             (isMuted, hasNewStreams) = (isWanted, false)
-            return isBusy ? (isMuted, isChange) : nil
+            return isBusy ? (isMuted, isMuted || isPreviewOff, isChange) : nil
         }
     }
 
@@ -178,6 +181,18 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     /// elements are discarded and counted.
     func mute(_ isMuted: () -> Bool) { followMuting { $0.isWanted = isMuted() } }
 
+    /// Stops the user's own preview if `isOff` returns true, and otherwise lets it continue, as `mute` does for all streams.
+    /// The sources aren't stopped.
+    func turnPreviewOff(_ isOff: () -> Bool) {
+        followMuting { muting in
+            let isOff = isOff()
+            muting.hasNewStreams = muting.hasNewStreams || muting.isPreviewOff != isOff
+            muting.isPreviewOff = isOff
+        }
+        // A stopped preview needs no resolution.
+        demandChanged()
+    }
+
     private func followMuting(_ body: (inout Muting) -> Void) {
         let isFirst = muting.withLock { muting in
             body(&muting)
@@ -185,9 +200,10 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
             return !muting.isBusy
         }
         guard isFirst else { return }
-        while let (isMuted, isChange) = muting.withLock({ $0.next() }) {
+        while let (isMuted, mutesPreview, isChange) = muting.withLock({ $0.next() }) {
             let (publication, preview) = target.withLock { ($0.publication, $0.preview) }
-            for stream in [preview, publication?.stream].compactMap({ $0 }) { stream.setMuted(isMuted) }
+            preview?.setMuted(mutesPreview)
+            publication?.stream.setMuted(isMuted)
             // The next frame turns the streams on again.
             version.wrappingAdd(1, ordering: .releasing)
             publication?.tellRoom()
@@ -205,10 +221,8 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         appSink.staticPad("sink")?.sendUpstream(SendRequest.event(on: isOn))
     }
 
-    /// Sets the mirror mode. Ignored for streams other than the main camera.
-    func mirrors(_ mode: MirrorMode) {
-        if kind == .camera { mirror.store(mode.rawValue, ordering: .relaxed) }
-    }
+    /// Sets the mirror mode.
+    func mirrors(_ mode: MirrorMode) { mirror.store(mode.rawValue, ordering: .relaxed) }
 
     /// Makes the streaming thread check, before the next frame, whether the streams have to be told of a change.
     func announcementMayHaveChanged() { version.wrappingAdd(1, ordering: .releasing) }
@@ -223,7 +237,8 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     /// The resolution that is sufficient for all readers in the room and the preview; `nil` if there are none.
     var readersDemand: Resolution? {
         let (publication, preview) = target.withLock { ($0.publication, $0.preview) }
-        return Resolution.greatest([publication?.stream.knownDemand, preview?.knownDemand].compactMap(\.self))
+        let shownDemand = muting.withLock({ $0.isPreviewOff }) ? nil : preview?.knownDemand
+        return Resolution.greatest([publication?.stream.knownDemand, shownDemand].compactMap(\.self))
     }
 
     /// Posts a warning at the session's element.
@@ -246,7 +261,7 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         let mirror = MirrorMode(rawValue: mirror.load(ordering: .relaxed)) ?? MirrorMode.none
         let isPreviewed = announced.preview.map { send(buffer, to: $0, isMirrored: mirror.mirrorsPreview) }
         guard let room = announced.room else {
-            if isPreviewed == false { statistics.countMuted() }
+            if isPreviewed == false, muting.withLock({ $0.isMuted }) { statistics.countMuted() }
             return
         }
         if send(buffer, to: room, isMirrored: mirror.mirrorsPublished) {

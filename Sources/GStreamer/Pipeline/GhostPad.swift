@@ -287,3 +287,22 @@ extension GhostPad {
         gst_pad_push_event(raw, gst_event_new_eos())
     }
 }
+
+extension Pad {
+    /// Keeps failures of what is behind a bin's sink pad from stopping upstream: buffers that it can't take are dropped.
+    /// Call it once, before data flows.
+    package func dropRefusedBuffers() {
+        gst_pad_set_chain_function_full(
+            pad,
+            { pad, parent, buffer in
+                gst_proxy_pad_chain_default(pad, parent, buffer)
+                return GST_FLOW_OK
+            }, nil, nil)
+        gst_pad_set_chain_list_function_full(
+            pad,
+            { pad, parent, list in
+                gst_proxy_pad_chain_list_default(pad, parent, list)
+                return GST_FLOW_OK
+            }, nil, nil)
+    }
+}

@@ -13,7 +13,9 @@ public struct CustomVideoRender: Sendable, Hashable {
     /// subscription may ask for another format.
     public var format: PipeFormat
     /// Elements that show each pipe's frames in addition to the delegates (enableEngineRender), as a description that
-    /// accepts video, such as `videoconvert ! autovideosink`. `nil` if only delegates get the frames.
+    /// accepts video, such as `videoconvert ! autovideosink`. Each pipe has such elements of its own while it has
+    /// subscribers; ``SessionPipe/setCanvas(_:)`` and ``SessionPreview/setCanvas(_:)`` set others for one pipe, with or
+    /// without subscribers. `nil` if only delegates get the frames.
     public var engineRender: String?
 
     /// Creates a configuration. By default delegates alone get raw I420 frames.
@@ -28,7 +30,6 @@ public struct CustomVideoRender: Sendable, Hashable {
         var properties: [(name: String, text: String)] = []
         if bufferType != .raw { properties.append(("buffer-type", bufferType.nick)) }
         if format != .auto { properties.append(("format", format.nick)) }
-        if engineRender != nil { properties.append(("engine-render", "true")) }
         return properties
     }
 }

@@ -2,12 +2,10 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// A `rawdatapipe` behind one of a session's pads. It exists while it has subscribers.
+/// The readers of one of a session's pads: a `rawdatapipe`, which exists while it has subscribers, and the canvas.
 final class PipeReader: Sendable {
     private struct State: Sendable {
         var element: Element?
-        /// The elements of `CustomVideoRender.engineRender`, which show the frames too.
-        var renderer: Element?
         /// The subscribed delegates and channels. One that has been released counts as unsubscribed.
         var receivers: [Weak] = []
         /// The number of subscriptions so far.
@@ -46,22 +44,22 @@ final class PipeReader: Sendable {
     private let sessionGraph: SessionGraph
     let identity: PipeIdentity
     private let properties: [(name: String, text: String)]
-    private let engineRender: String?
+    let canvas: PipeCanvas
     private let state = Mutex(State())
     /// Whether the pipe exists. Atomic, because a callback that `subscribe` waits for may read it.
     private let exists = Atomic<Bool>(false)
     private let removed: @Sendable () -> Void
 
-    /// Makes a reader of the session's pad that has the same name as the pipe. `removed` is called when the pipe has
-    /// been removed after its last subscriber.
+    /// Makes a reader of the session's pad that has the same name as the pipe. `defaultCanvas` shows the frames while there
+    /// are subscribers. `removed` is called when the pipe has been removed after its last subscriber.
     init(
         _ sessionGraph: SessionGraph, _ identity: PipeIdentity, _ properties: [(name: String, text: String)],
-        engineRender: String? = nil, removed: @escaping @Sendable () -> Void = {}
+        defaultCanvas: String? = nil, removed: @escaping @Sendable () -> Void = {}
     ) {
         self.sessionGraph = sessionGraph
         self.identity = identity
         self.properties = properties
-        self.engineRender = engineRender
+        canvas = PipeCanvas(sessionGraph, identity.name, default: defaultCanvas)
         self.removed = removed
     }
 
@@ -105,8 +103,7 @@ final class PipeReader: Sendable {
             let known = state.element
             let element =
                 if let known { known } else { try SessionGraph.make("rawdatapipe", identity.name, properties) }
-            var renderer: Element?
-            if known == nil, let engineRender { renderer = try SessionGraph.make(parsing: engineRender) }
+            if known == nil { try canvas.checkDefault() }
             state.count += 1
             let new = Weak(receiver, format, number: state.count)
             let mightBeSubscribed = state.receivers.contains { $0.identity == new.identity && $0.format == format }
@@ -114,18 +111,10 @@ final class PipeReader: Sendable {
             state.receivers.removeAll { $0.identity == new.identity }
             state.receivers.append(new)
             guard known == nil else { return }
-            (state.element, state.renderer) = (element, renderer)
+            state.element = element
             exists.store(true, ordering: .releasing)
-            sessionGraph.enqueue { [identity, renderer] sessionGraph in
-                sessionGraph.graph.pipeline.add(element)
-                if let renderer {
-                    sessionGraph.add(renderer)
-                    // Before the pipe runs, when it no longer accepts requests for pads.
-                    sessionGraph.link(element.requestPad("src"), to: renderer)
-                }
-                element.syncState()
-                sessionGraph.link(identity.name, to: element, "sink")
-            }
+            sessionGraph.addLater(element, behind: identity.name)
+            canvas.setPipeExists(true)
         }
     }
 
@@ -156,14 +145,10 @@ final class PipeReader: Sendable {
         let (_, wasRemoved) = state.withLock { state in
             let found = state.remove()
             guard let element = state.element, found.isEmpty else { return (found, false) }
-            let renderer = state.renderer
-            (state.element, state.renderer) = (nil, nil)
+            state.element = nil
             exists.store(false, ordering: .releasing)
-            sessionGraph.enqueue { [identity] sessionGraph in
-                sessionGraph.unlink(identity.name)
-                sessionGraph.remove(element)
-                if let renderer { sessionGraph.remove(renderer) }
-            }
+            sessionGraph.removeLater(element, behind: identity.name)
+            canvas.setPipeExists(false)
             return (found, true)
         }
         if wasRemoved { removed() }
@@ -174,11 +159,11 @@ final class PipeReader: Sendable {
 
     var statistics: NodeCounts { state.withLock { $0.element }.flatMap(NodeCounts.init) ?? .none }
 
-    /// The pipe as a description; `nil` while it doesn't exist.
-    var text: String? {
-        guard state.withLock({ $0.element != nil }) else { return nil }
-        let source = sessionGraph.observers?.outletText(identity.name) ?? "session.\(identity.name)"
-        return "\(source) ! rawdatapipe name=\(identity.name)" + properties.map { " \($0.name)=\($0.text)" }.joined()
-            + (engineRender.map { " ! \($0)" } ?? "")
+    /// The pipe and the canvas as descriptions, as far as they exist.
+    var texts: [String] {
+        let exists = state.withLock { $0.element != nil }
+        let pipe = "rawdatapipe name=\(identity.name)" + properties.map { " \($0.name)=\($0.text)" }.joined()
+        let source = sessionGraph.branches.sourceText(identity.name)
+        return [exists ? pipe : nil, canvas.text].compactMap(\.self).map { "\(source) ! \($0)" }
     }
 }

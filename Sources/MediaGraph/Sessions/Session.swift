@@ -231,12 +231,16 @@ public final class Session: Sendable {
     public var description: String {
         let pipes = state.withLock { Array($0.pipes.values) }
         var context = context
-        (context.mirrorMode, context.videoConfiguration) = (mirrorMode, videoConfiguration)
+        (context.mirrorMode, context.auxMirrorMode) = (mirrorMode, auxMirrorMode)
+        context.videoConfiguration = videoConfiguration
         (context.isVideoOn, context.isAuxVideoOn) = (!mutes(.camera), !mutes(.cameraAux))
         context.isAudioMuted = mutes(.microphone)
         SessionObservation.set(sessionGraph.observers?.observation, in: &context)
-        let links = pipes.compactMap(\.text) + (sessionGraph.observers?.texts ?? []) + sound.texts + share.texts
-        return ([context.description(joins: !isPreviewing)] + links.sorted()).joined(separator: "\n")
+        let links =
+            pipes.flatMap(\.texts) + sessionGraph.branches.texts(sessionGraph.observers?.observation) + sound.texts
+            + share.texts
+        return ([context.description(joins: !isPreviewing, stoppedPreviews: stoppedPreviews)] + links.sorted()).joined(
+            separator: "\n")
     }
 
     // MARK: Users
@@ -283,7 +287,7 @@ public final class Session: Sendable {
             if let pipe = state.pipes[identity] { return pipe }
             let pipe = PipeReader(
                 sessionGraph, identity, context.properties(of: identity.kind),
-                engineRender: context.customVideoRender?.engineRender
+                defaultCanvas: context.customVideoRender?.engineRender
             ) { [weak self] in self?.catchUpOnAlpha(afterRemoving: identity) }
             state.pipes[identity] = pipe
             return pipe
@@ -304,10 +308,12 @@ public final class Session: Sendable {
     /// Whether the session continues after an element has failed or, for `nil`, after all sources have ended.
     ///
     /// If a source of this user fails in the room, only its stream or the share that it feeds ends, with a warning. A
-    /// failure while the user joins ends the session.
+    /// canvas that fails is removed with a warning. Any other failure while the user joins ends the session.
     private func outlives(_ failed: (element: Element, failure: ElementFailure)?) -> Bool {
         let phase = state.withLock { $0.phase }
         guard let (element, failure) = failed else { return phase == .joining || phase == .joined }
+        let pipes = state.withLock { Array($0.pipes.values) }
+        if pipes.contains(where: { $0.canvas.forget(ifItContains: element) }) { return true }
         guard phase == .joined else { return false }
         if share.forget(ifItContains: element, failure) { return true }
         return element.leadsOnlyToSessions

@@ -41,6 +41,8 @@ public struct SessionContext: Sendable {
     public var auxCamera: String?
     /// Where the main camera appears mirrored. ``Session/mirrorMode`` changes this later.
     public var mirrorMode = MirrorMode.previewOnly
+    /// Where the second camera appears mirrored. ``Session/auxMirrorMode`` changes this later.
+    public var auxMirrorMode = MirrorMode.previewOnly
     /// Whether the main camera is on from the beginning (videoOption.localVideoOn). ``SessionVideoHelper/startVideo(_:)``
     /// and ``SessionVideoHelper/stopVideo(_:)`` change that later.
     public var isVideoOn = true
@@ -50,9 +52,7 @@ public struct SessionContext: Sendable {
     /// `camera` and `auxCamera` (ZEGO's setVideoConfig, Zoom's maximum capability of the session). What the readers of
     /// the video need is suggested instead if it is less. Frames that are larger anyway are sent as they are.
     /// ``Session/setVideoConfiguration(_:)`` changes this later.
-    public var videoConfiguration = Self.defaultVideoConfiguration
-    private static let defaultVideoConfiguration = VideoCapability(
-        width: 1280, height: 720, framesPerSecond: Fraction(30, 1))
+    public var videoConfiguration = VideoCapability.sessionDefault
     /// The elements that make the alpha channel of sent video, as the mask of an `alphachannel`, such as `alpha
     /// method=green`. An empty string uses the alpha of the camera's frames. With `nil` the session has no alpha
     /// channel. ``SessionVideoHelper`` turns the alpha channel on and off.
@@ -169,18 +169,21 @@ extension SessionContext {
     }
 
     /// The session as a description, without the elements that are added and removed while it runs.
-    func description(joins: Bool = true) -> String {
-        let mirror = mirrorMode == .previewOnly ? "" : " mirror=\(mirrorMode.nick)"
+    func description(joins: Bool = true, stoppedPreviews: [PublishChannel] = []) -> String {
+        let mirror =
+            (mirrorMode == .previewOnly ? "" : " mirror=\(mirrorMode.nick)")
+            + (auxMirrorMode == .previewOnly ? "" : " mirror-aux=\(auxMirrorMode.nick)")
         let transportSetting =
             transport == Self.defaultTransport ? "" : " transport=\(DescriptionText.inQuotes(transport))"
         let rights = (role == .host ? " role=host" : "") + (allowsRawStreaming ? " raw-streaming=true" : "")
         let muting =
             (isVideoOn ? "" : " camera-off=true") + (isAuxVideoOn ? "" : " camera-aux-off=true")
             + (isAudioMuted ? " mic-muted=true" : "")
+            + stoppedPreviews.map { " \($0.previewOffProperty)=true" }.joined()
         var lines = [
             "mediasession name=session room=\(DescriptionText.inQuotes(room)) user=\(DescriptionText.inQuotes(user))"
                 + transportSetting + rights + mirror + muting
-                + (videoConfiguration == Self.defaultVideoConfiguration
+                + (videoConfiguration == VideoCapability.sessionDefault
                     ? "" : " video-config=\(videoConfiguration.text)")
                 + (joins ? "" : " join=false")
         ]

@@ -11,25 +11,31 @@ struct SessionGraph: Sendable {
     let element: Element
     /// The session's observer, and the nodes that observe the other users' video.
     var observers: RemoteObservers? = nil
+    /// What stands between the session's source pads and their readers.
+    var branches = PadBranches()
 
     var name: String { element.name }
 
     /// Runs `body` later on the graph's control queue. Doesn't keep the graph alive.
     func enqueue(_ body: @escaping @Sendable (SessionGraph) -> Void) {
-        graph.enqueue { [weak graph, element, observers] in
+        graph.enqueue { [weak graph, element, observers, branches] in
             guard let graph else { return }
-            body(SessionGraph(graph: graph, element: element, observers: observers))
+            body(SessionGraph(graph: graph, element: element, observers: observers, branches: branches))
         }
     }
 
-    /// Links the session's `pad`, or the outlet behind its observer, to a pad of another element. Requests pads that
-    /// don't exist yet. Called on the control queue.
+    /// Links the session's `pad`, or an outlet of its branch, to a pad of another element. Requests pads that don't exist
+    /// yet. Called on the control queue.
     func link(_ pad: String, to next: Element, _ nextPad: String) {
-        guard let outlet = observers?.outlet(pad) else { return linkDirectly(pad, to: next, nextPad) }
-        if !link(outlet, to: next, nextPad) { warn(pad) }
+        do throws(MediaGraphError) {
+            guard let outlet = try branches.outlet(pad, to: next, self) else {
+                return linkDirectly(pad, to: next, nextPad)
+            }
+            if !link(outlet, to: next, nextPad) { warn(pad) }
+        } catch { warn("\(pad) (\(error))") }
     }
 
-    /// Links the session's `pad` to a pad of another element, without an observer. Called on the control queue.
+    /// Links the session's `pad` itself to a pad of another element. Called on the control queue.
     func linkDirectly(_ pad: String, to next: Element, _ nextPad: String) {
         guard let source = element.requestPad(pad) else { return warn(pad) }
         guard link(source, to: next, nextPad) else {
@@ -64,9 +70,26 @@ struct SessionGraph: Sendable {
     /// Posts a warning that a pad couldn't be linked.
     func warn(_ pad: String) { element.postWarning(.settings, "\(name): \(pad) couldn't be linked") }
 
-    /// Removes the session's `pad` and its link. The element on the other side stays in the graph.
-    func unlink(_ pad: String) {
-        if observers?.release(pad, self) != true { releasePad(pad) }
+    /// Ends what `link` began: removes the session's `pad`, or the outlet of its branch. The other element stays in the
+    /// graph.
+    func unlink(_ pad: String, from next: Element) {
+        if !branches.release(pad, to: next, self) { releasePad(pad) }
+    }
+
+    /// Adds a reader of the session's `pad`, later on the control queue.
+    func addLater(_ reader: Element, behind pad: String) {
+        enqueue { sessionGraph in
+            sessionGraph.add(reader)
+            sessionGraph.link(pad, to: reader, "sink")
+        }
+    }
+
+    /// Removes a reader of the session's `pad`, later on the control queue.
+    func removeLater(_ reader: Element, behind pad: String) {
+        enqueue { sessionGraph in
+            sessionGraph.unlink(pad, from: reader)
+            sessionGraph.remove(reader)
+        }
     }
 
     func releasePad(_ pad: String) {
@@ -83,6 +106,11 @@ struct SessionGraph: Sendable {
             for property in properties { try element.setProperty(property.name, parsing: property.text) }
         } catch { throw .wrapping(error, name) }
         return element
+    }
+
+    /// Makes a `tee` that needs no readers.
+    static func makeTee(_ name: String) throws(MediaGraphError) -> Element {
+        try make("tee", name, [("allow-not-linked", "true")])
     }
 
     /// Makes a bin from a description whose first element has an unlinked input. Throws `invalidParameter` if the

@@ -9,7 +9,7 @@ import MediaGraphSession
 /// graph: nothing is opened or initialized twice, and the preview continues without a gap. (A separate preview graph
 /// would have to close the camera first, and would call the external source outside of this session.)
 ///
-/// While the session is joined, the preview is always on. You may subscribe at any time, also before ``start()``.
+/// While the session is joined, the preview is on until ``stop()``. You may subscribe at any time, also before ``start()``.
 public struct SessionPreview: Sendable {
     let session: Session
     /// The camera whose video the preview delivers.
@@ -21,13 +21,26 @@ public struct SessionPreview: Sendable {
                 name: channel.previewPad, kind: .preview(channel), user: session.context.user, isLocal: true))
     }
 
-    /// Starts the cameras without joining the room (startPreview). Does nothing if they are already running. Throws
-    /// `noDevice` or `deviceBusy` if a camera can't be opened.
-    public func start() async throws(MediaGraphError) { try await session.startPreview() }
+    /// Starts the preview (startPreview), and the cameras if they aren't running: outside of the room, they then run without
+    /// joining it. Throws `noDevice` or `deviceBusy` if a camera can't be opened.
+    public func start() async throws(MediaGraphError) {
+        isOff = false
+        try await session.startPreview()
+    }
 
-    /// Stops the cameras (stopPreview). Does nothing while the user is in the room; leave the session to stop them
-    /// there.
-    public func stop() async { await session.stopPreview() }
+    /// Stops the preview (stopPreview) until ``start()``. In the room, the camera goes on sending. Outside of the room, the
+    /// cameras are closed if no other preview is on.
+    public func stop() async {
+        isOff = true
+        if session.isNothingPreviewed { await session.stopPreview() }
+    }
+
+    /// Whether the preview has been stopped.
+    private(set) var isOff: Bool {
+        get { (try? session.sessionGraph.element.property(channel.previewOffProperty, as: Bool.self)) ?? false }
+        // Can't fail: the property accepts both values at any time.
+        nonmutating set { session.sessionGraph.element.configure(channel.previewOffProperty, to: newValue) }
+    }
 
     /// Sends the preview's frames to `delegate`, from the next frame on, scaled down to the height of `resolution` if
     /// they are higher. The preview keeps only a weak reference. Subscribing a delegate again changes its resolution.
@@ -64,6 +77,19 @@ public struct SessionPreview: Sendable {
         return try reader.frames(resolution, format)
     }
 
+    /// Shows the preview with these elements, such as `videoconvert ! autovideosink`, in addition to the delegates (the
+    /// canvas of ZEGO's startPreview), as ``SessionPipe/setCanvas(_:)`` does for a user's video.
+    ///
+    /// Throws `noVideo` if the session's context has no such camera, and `invalidParameter` if the description is invalid
+    /// or has no sink.
+    public func setCanvas(_ elements: String?) throws(MediaGraphError) {
+        try checkCamera()
+        try reader.canvas.set(elements)
+    }
+
+    /// The canvas that is set for the preview; `nil` if none is.
+    public var canvas: String? { reader.canvas.chosen }
+
     /// The preview's counters. They start at zero with its first subscription.
     public var statistics: NodeCounts { reader.statistics }
 
@@ -75,11 +101,29 @@ public struct SessionPreview: Sendable {
     }
 }
 
+extension PublishChannel {
+    /// The property of `mediasession` that stops the camera's preview.
+    var previewOffProperty: String {
+        switch self {
+        case .main: "preview-off"
+        case .aux: "preview-aux-off"
+        }
+    }
+}
+
 extension Session {
     /// The preview of the main camera.
     public var preview: SessionPreview { SessionPreview(session: self, channel: .main) }
-    /// The preview of the second camera (`SessionContext.auxCamera`). It starts and stops together with the main one.
+    /// The preview of the second camera (`SessionContext.auxCamera`).
     public var auxPreview: SessionPreview { SessionPreview(session: self, channel: .aux) }
+
+    /// The cameras whose previews have been stopped.
+    var stoppedPreviews: [PublishChannel] { [preview, auxPreview].filter(\.isOff).map(\.channel) }
+
+    /// Whether the previews of all cameras have been stopped.
+    fileprivate var isNothingPreviewed: Bool {
+        [preview, auxPreview].allSatisfy { $0.isOff || !context.hasCamera($0.channel) }
+    }
 
     /// Where the main camera appears mirrored (setVideoMirrorMode). A change applies from the next frame on. The
     /// initial value is the context's.
@@ -87,6 +131,13 @@ extension Session {
         get { (try? sessionGraph.element.property("mirror", as: MirrorMode.self)) ?? context.mirrorMode }
         // Can't fail: the property accepts every mode at any time.
         set { sessionGraph.element.configure("mirror", to: newValue) }
+    }
+
+    /// Where the second camera appears mirrored, as ``mirrorMode`` for the main one.
+    public var auxMirrorMode: MirrorMode {
+        get { (try? sessionGraph.element.property("mirror-aux", as: MirrorMode.self)) ?? context.auxMirrorMode }
+        // Can't fail: the property accepts every mode at any time.
+        set { sessionGraph.element.configure("mirror-aux", to: newValue) }
     }
 
     /// The largest size and rate that is suggested to the session's sources; at first the context's.

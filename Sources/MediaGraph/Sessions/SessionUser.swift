@@ -121,6 +121,23 @@ public struct SessionPipe: Sendable {
         return try reader.frames(resolution, format)
     }
 
+    /// Shows the pipe's frames with these elements, such as `videoconvert ! autovideosink`, in addition to the delegates
+    /// (ZEGO's canvas of startPlayingStream). The pipe needs no delegate. A new canvas replaces the old one, at any time;
+    /// `nil` goes back to ``CustomVideoRender/engineRender``, which needs a delegate.
+    ///
+    /// The canvas gets the user's frames as they are sent, at full size. It stays when the user leaves. If one of its
+    /// elements fails, for example because its window is closed, it is removed with a ``SessionEvent/warning(_:)``.
+    ///
+    /// Throws `noSuchUser` if the user isn't in the room, and `invalidParameter` if the description is invalid or has no
+    /// sink.
+    public func setCanvas(_ elements: String?) throws(MediaGraphError) {
+        if elements != nil { _ = try user.session.user(user.name) }
+        try reader.canvas.set(elements)
+    }
+
+    /// The canvas that is set for this pipe; `nil` if none is.
+    public var canvas: String? { reader.canvas.chosen }
+
     /// The pipe's counters. They start at zero with the pipe's first subscription.
     public var statistics: NodeCounts { reader.statistics }
 }

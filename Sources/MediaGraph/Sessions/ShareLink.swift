@@ -258,7 +258,7 @@ final class ShareLink: Sendable {
             sessionGraph.remove(source)
             sessionGraph.graph.screens.remove(source)
         }
-        for kind in [StreamKind.share, .shareAudio] { sessionGraph.unlink(kind.inputPad) }
+        for kind in [StreamKind.share, .shareAudio] { sessionGraph.releasePad(kind.inputPad) }
         guard let player = old.player else { return }
         for element in [player.tee, player.device] { sessionGraph.remove(element) }
     }

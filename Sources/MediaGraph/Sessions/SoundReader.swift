@@ -149,7 +149,7 @@ final class SoundReader: Sendable {
 
     private func unlink(_ link: Link, _ element: Element) {
         sessionGraph.enqueue { sessionGraph in
-            sessionGraph.unlink(link.sessionPad)
+            sessionGraph.unlink(link.sessionPad, from: element)
             if let pad = element.staticPad(link.speakerPad) { element.releasePad(pad) }
         }
     }

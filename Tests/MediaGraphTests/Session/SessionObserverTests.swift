@@ -147,9 +147,9 @@ import Testing
         #expect(
             alice.description.hasSuffix(
                 """
-                observed_video_bob. ! rawdatapipe name=video_bob on-error=pass
                 session.video_bob ! frameobserver name=observer_video_bob position=pre-renderer on-error=pass ! tee \
-                name=observed_video_bob allow-not-linked=true
+                name=split_video_bob allow-not-linked=true
+                split_video_bob. ! rawdatapipe name=video_bob on-error=pass
                 """))
         #expect(Description(alice.description).resolved().diagnose() == [])
         for session in [alice, bob] { await session.leave() }

@@ -32,7 +32,7 @@ import Testing
         try await alice.preview.start()
         #expect(send(source) { own.count > 3 })
         #expect(own.identities.all.allSatisfy { $0.name == "preview" && $0.user == "alice" })
-        #expect(!alice.isJoined && events.log.all == ["joined"])
+        #expect(!alice.isJoined && waitUntil { events.log.all == ["joined"] })
         #expect(NodeCounts(try alice.graph.element("session"))!.frames == 0)
         try await alice.join()
         #expect(alice.isJoined && waitUntil { observer.remoteUsers.count == 1 })
@@ -49,6 +49,45 @@ import Testing
         await alice.leave()
         #expect(own.log.all.filter { $0.hasPrefix("o") } == ["on", "off"])
         await observer.leave()
+    }
+
+    @Test("CR-8 a stopped preview gets nothing until it is started again, while the camera goes on sending")
+    func stoppedInRoom() async throws {
+        let observer = try session("observer", #function)
+        try await observer.join()
+        let source = RecordingSource()
+        let alice = try session("alice", #function) {
+            $0.externalVideoSource = source
+            $0.auxCamera = "videotestsrc is-live=true ! video/x-raw,width=64,height=36"
+        }
+        let (own, aux, sent) = (PipeLog(), PipeLog(), PipeLog())
+        try alice.preview.subscribe(own, resolution: .native)
+        try alice.auxPreview.subscribe(aux, resolution: .native)
+        try await alice.join()
+        #expect(try await eventually { observer.remoteUsers.count == 1 })
+        try observer.user("alice").videoPipe.subscribe(sent, resolution: .p90)
+        #expect(send(source) { own.count > 0 && sent.count > 0 })
+        await alice.preview.stop()
+        #expect(alice.isJoined && alice.description.contains(" preview-off=true\n"))
+        #expect(try await eventually { own.log.all.last == "off" })
+        let (shown, published, second) = (own.count, sent.count, aux.count)
+        #expect(send(source) { sent.count > published + 3 && aux.count > second + 3 })
+        #expect(own.count == shown)
+        // The stopped preview asks for nothing: the source may send what the other user needs.
+        #expect(send(source) { source.suggested?.height == 90 })
+        try await alice.preview.start()
+        #expect(send(source) { own.count > shown + 3 })
+        #expect(own.log.all.filter { $0.hasPrefix("o") } == ["on", "off", "on"])
+        #expect(!alice.description.contains("preview-off"))
+        #expect(source.stateCalls == ["initialize", "startSend"])
+        for session in [observer, alice] { await session.leave() }
+        // Outside of the room, the cameras run as long as one of the previews is on.
+        try await alice.preview.start()
+        await alice.preview.stop()
+        let count = aux.count
+        #expect(try await eventually { aux.count > count })
+        await alice.auxPreview.stop()
+        #expect(source.calls.all.count { $0 == "uninitialize" } == 2)
     }
 
     @Test("SE-1 after a preview that ended by itself, the session can be joined and previewed again")

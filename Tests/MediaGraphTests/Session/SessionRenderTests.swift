@@ -67,14 +67,14 @@ import Testing
         for session in [alice, bob] { await session.leave() }
     }
 
-    @Test("CR-3 a second camera uses the auxiliary channel, with its own preview and pipe, unmirrored")
+    @Test("CR-4 CR-3 a second camera has its own channel, preview, pipe and mirror mode")
     func auxiliary() async throws {
         let room = #function
         let camera = "videotestsrc is-live=true ! video/x-raw,width=32,height=18"
         let alice = try session("alice", room) {
             $0.camera = camera
             $0.auxCamera = camera
-            $0.mirrorMode = .both
+            ($0.mirrorMode, $0.auxMirrorMode) = (.both, .none)
         }
         let bob = try session("bob", room)
         let (own, aux, remote) = (Marks(), Marks(), Marks())
@@ -89,6 +89,17 @@ import Testing
         #expect(Description(alice.description).resolved().diagnose() == [])
         #expect(alice.description.contains("! session.camera_aux\n"))
         #expect(alice.description.contains("session.preview_aux ! rawdatapipe name=preview_aux"))
+        #expect(alice.description.contains(" mirror=both mirror-aux=none\n"))
+        let flips: [(MirrorMode, Flip, Flip)] = [(.previewOnly, .x, .none), (.both, .x, .x), (.publishOnly, .none, .x)]
+        for (mode, preview, published) in flips {
+            alice.auxMirrorMode = mode
+            let ending = "aux \(room)/alice/videoaux changed"
+            #expect(
+                waitUntil {
+                    aux.all.all.last == "\(preview) \(ending)" && remote.all.all.last == "\(published) \(ending)"
+                }, "\(mode)")
+        }
+        #expect(alice.mirrorMode == .both && Set(own.all.all) == ["x main \(room)/alice/video changed"])
         for session in [alice, bob] { await session.leave() }
     }
 
@@ -125,7 +136,7 @@ import Testing
         #expect(Set(own.kinds.all) == [.preview(.main)] && Set(aux.kinds.all) == [.preview(.aux)])
         #expect(Set(remote.kinds.all) == [.camera(.main)])
         #expect(Set(own.all.all) == ["x \(room)/alice/video \(memory)"])
-        #expect(Set(aux.all.all) == ["none \(room)/alice/videoaux \(memory)"])
+        #expect(Set(aux.all.all) == ["x \(room)/alice/videoaux \(memory)"])
         #expect(Set(remote.all.all) == ["none \(room)/alice/video \(memory)"])
     }
 
@@ -169,12 +180,11 @@ import Testing
         #expect(
             alice.description.contains(
                 """
-                session.preview ! rawdatapipe name=preview format=rgb engine-render=true on-error=pass \
-                ! rawdatapipe name=window
+                split_preview. ! rawdatapipe name=preview format=rgb on-error=pass
                 """))
         #expect(Description(alice.description).resolved().diagnose() == [])
         let pipe = try alice.graph.element("preview")
-        for (property, value) in [("format", "yuv"), ("buffer-type", "native"), ("engine-render", "false")] {
+        for (property, value) in [("format", "yuv"), ("buffer-type", "native"), ("engine-render", "true")] {
             let before = try pipe.propertyText(property)
             #expect(throws: PropertyError.self) { try pipe.setProperty(property, parsing: value) }
             #expect(try pipe.propertyText(property) == before)
