@@ -68,7 +68,8 @@ final class RunMonitor: Sendable {
 
     /// Called when the graph is PLAYING. Returns the timer that triggers the reports; the caller cancels it.
     func started() -> any DispatchSourceTimer {
-        queue.async { [self] in update { $0.began = .now() } }
+        let now = DispatchTime.now()
+        queue.async { [self] in update { $0.began = now } }
         let timer = DispatchSource.makeTimerSource(queue: queue)
         timer.schedule(
             deadline: .now() + Self.interval.seconds, repeating: Self.interval.seconds, leeway: .milliseconds(5))
@@ -195,7 +196,11 @@ final class RunMonitor: Sendable {
         let status = ExitStatus.stopped(signal: signal)
         Self.exitSoon(status)
         let files = graph.filesAtRisk
-        _ = state.withLockIfAvailable { Self.endReport(&$0, status, files) }
+        // Each report holds the lock for a moment; only a write that blocks holds it for long.
+        for _ in 0..<100 {
+            guard state.withLockIfAvailable({ Self.endReport(&$0, status, files) }) == nil else { break }
+            usleep(2000)
+        }
         Prompt.returnTerminal()
         graph.flushFiles(within: Self.flushLimit)
         _exit(status.number)
