@@ -80,9 +80,9 @@ public final class Harness {
         return FlowReturn(gst_pad_push_list(raw.pointee.srcpad, buffers))
     }
 
-    /// Waits for the next buffer that the element pushes and returns it; `nil` if there is none within five seconds.
+    /// Waits for the next buffer that the element pushes and returns it; `nil` if there is none within a minute.
     public func pull() -> Buffer? {
-        let deadline = ContinuousClock.now + .seconds(5)
+        let deadline = ContinuousClock.now + .seconds(60)
         while ContinuousClock.now < deadline {
             if let buffer = gst_harness_try_pull(raw) { return Buffer(taking: buffer) }
             g_usleep(500)

@@ -185,20 +185,26 @@ func microphones() async throws {
 /// Sends ten frames and the end of the stream.
 final class Sender: VideoSource {
     private let sender = Mutex<VideoSender?>(nil)
+    private let thread = Mutex<NativeThread?>(nil)
     func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) {
         self.sender.withLock { $0 = sender }
     }
     func startSend() {
         let sender = sender.withLock { $0 }
-        Thread.detachNewThread {
+        let new = NativeThread("probe") {
             for _ in 0..<10 {
                 try? sender?.send([UInt8](repeating: 7, count: 96), FrameDescription(width: 16, height: 4))
             }
             sender?.endOfStream()
         }
+        thread.withLock { $0 = new }
     }
     func stopSend() {}
-    func uninitialize() { sender.withLock { $0 = nil } }
+    func uninitialize() {
+        // Its sending is refused by now, so it ends. It holds the sender, which the leak tracer would report.
+        thread.withLock { $0.take() }?.join()
+        sender.withLock { $0 = nil }
+    }
 }
 
 /// Stock elements as a source and a pipe: never run, run once, and run twice and released while they run again.

@@ -44,17 +44,21 @@ public final class RecordingSource: VideoSource {
     public var suggested: VideoCapability? { state.withLock { $0.suggested } }
 
     public func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) throws {
-        state.withLock { $0 = (sender, supported, suggested) }
-        suggestions.add(suggested)
-        calls.add("initialize")
+        // Under the lock, so that a test that has seen one of these values finds the others too.
+        state.withLock {
+            $0 = (sender, supported, suggested)
+            suggestions.add(suggested)
+            calls.add("initialize")
+        }
         try onInitialize(sender)
     }
 
     public func propertyChange(supported: [VideoCapability], suggested: VideoCapability?) {
-        state.withLock { ($0.supported, $0.suggested) = (supported, suggested) }
-        suggestions.add(suggested)
-        // Last, because tests wait for the call and then read what came with it.
-        calls.add("propertyChange")
+        state.withLock {
+            ($0.supported, $0.suggested) = (supported, suggested)
+            suggestions.add(suggested)
+            calls.add("propertyChange")
+        }
     }
 
     public func startSend() throws {

@@ -122,7 +122,7 @@ import Testing
     func latency() throws {
         let run = try Self.shell(
             """
-            xvfb-run -a -s '-screen 0 640x480x24 -noreset' mediagraph run --duration 1 \
+            xvfb-run -a -s '-screen 0 640x480x24 -noreset' mediagraph run --duration 4 \
                 'devicesource source="v4l2src device=/dev/video77" reconnect=slate ! rawdatapipe handler=count
                     devicesource kind=screen ! rawdatapipe handler=count'
             """)

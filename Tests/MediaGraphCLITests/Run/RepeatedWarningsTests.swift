@@ -24,6 +24,7 @@ import Testing
         // srtsrc warns each time it can't connect, here five times a second.
         let description = "srtsrc uri=srt://127.0.0.1:9?conntimeo=200 ! fakesink"
         let text = try LiveProgram("run", description)
+        #expect(text.waits { $0.errors.contains("warning: srtsrc0: ") }, "\(text.errors)")
         let json = try LiveProgram("run", "--json", description)
         // The text run began earlier, so it has at least two warnings when the JSON run has three.
         let warning = #""element":"srtsrc0","event":"warning""#

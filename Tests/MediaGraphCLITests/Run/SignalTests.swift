@@ -125,7 +125,14 @@ import Testing
         #expect(program.waits(until: Self.hasProgress))
         #expect(program.waits { _ in (try? Data(contentsOf: URL(fileURLWithPath: file)).count) ?? 0 > 0 })
         program.send(signals[0])
-        if signals.count > 1 { #expect(program.sendAgain(signals[1])) }
+        if signals.count > 1 {
+            // The first signal ends the file's branch.
+            #expect(
+                program.waits { _ in
+                    (try? Data(contentsOf: URL(fileURLWithPath: file)))?.range(of: Data("moov".utf8)) != nil
+                })
+            #expect(program.sendAgain(signals[1]))
+        }
         _ = program.end()
         // The first signal ends the file's branch, so after the second signal the file is whole.
         let warns = program.output.contains("cut.mp4 may be incomplete: its stream hadn't ended")

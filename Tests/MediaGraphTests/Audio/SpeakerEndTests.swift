@@ -111,7 +111,12 @@ import Testing
             room.clock.advance(by: .milliseconds(10))
         }
         #expect(waitUntil { room.notes.samples(bob).count == 480 * 6 })
-        #expect(mixGrows(room, by: 3))
+        #expect(
+            waitUntil {
+                room.clock.advance(by: .milliseconds(10))
+                return room.notes.mixed.count >= 7200
+            })
+        try #require(room.notes.mixed.count >= 7200)
         // The mix began with anna's first block.
         #expect(room.notes.mixed[4800..<7200] == voice[4800..<7200])
         #expect(room.notes.log.all.filter { $0.hasPrefix("bob") } == ["bob on", "bob off", "bob on"])

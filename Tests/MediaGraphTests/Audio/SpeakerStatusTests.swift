@@ -77,7 +77,7 @@ import Testing
     @Test(
         "SP-3 when one of two heard users leaves a session, their stream is off once, after its last block",
         arguments: [16_000, 48_000])
-    func session(rate: Int) async throws {
+    func sessionStatus(rate: Int) async throws {
         let room = "\(#function)-\(rate)"
         let speaker = StatusLog()
         let alice = try MediaGraphTests.session("alice", room) { $0.virtualAudioSpeaker = speaker }

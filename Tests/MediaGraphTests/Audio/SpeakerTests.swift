@@ -112,9 +112,9 @@ import Testing
         try await graph.start()
         while notes.mixed.count < 480 * 50, clock.time < .seconds(5) { try await clock.step() }
         #expect(notes.mixed.count >= 480 * 50)
-        #expect(clock.time < .seconds(1))
+        #expect(clock.time < .seconds(2))
         #expect(notes.samples(user: "bob").isEmpty)
-        #expect(notes.samples(user: "cem").count == 480 * 5)
+        #expect(try await eventually { notes.samples(user: "cem").count == 480 * 5 })
         await graph.stop()
     }
 
@@ -268,7 +268,8 @@ import Testing
             }
             pipeline.setState(.null)
         }
-        #expect(waitUntil { cycles.load(ordering: .relaxed) == 50 })
+        // The watchdog names a test that hangs.
         thread.join()
+        #expect(cycles.load(ordering: .relaxed) == 50)
     }
 }

@@ -160,7 +160,7 @@ import Testing
         try await run.graph.start()
         #expect(waitUntil { frames.all.count >= 10 })
         #expect(try await run.deviceReturns())
-        guard case .endOfStream = await run.graph.finish() else {
+        guard case .endOfStream = await run.graph.finish(within: .seconds(60)) else {
             Issue.record("the graph didn't end with an end of stream")
             return
         }

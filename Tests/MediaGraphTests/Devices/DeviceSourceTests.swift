@@ -107,8 +107,8 @@ import Testing
             #expect(try await run.deviceReturns())
             #expect(run.back.count == round)
         }
-        let stats = try run.stats
         await run.graph.stop()
+        let stats = try run.stats
         #expect(run.lost.allSatisfy { $0.device == #function })
 
         let seen = run.seen.all

@@ -72,7 +72,7 @@ import Testing
     @Test(
         "DV-2 when a session's camera is lost and comes back, another user's pipe goes off and on again"
     )
-    func session() async throws {
+    func sessionCamera() async throws {
         let device = PluggableDevice(#function)
         let room = "\"\(#function)\""
         let alice = try Graph(
@@ -101,7 +101,7 @@ import Testing
     // MARK: Synchronization
 
     @Test("DV-2 video and audio of a device that was unplugged are in sync within 20 ms again")
-    func inStep() async throws {
+    func inStepAgain() async throws {
         let device = PluggableDevice(#function)
         let graph = try Graph(
             """
@@ -256,7 +256,7 @@ import Testing
         }
         await run.graph.stop()
         // It was 58 when the node waited until the sink held no buffer.
-        #expect(run.frames < before + 30, "\(run.frames - before) more")
+        #expect(run.frames < before + 45, "\(run.frames - before) more")
     }
 
     @Test("GR-2 `check` also checks the description in a devicesource's `source`")

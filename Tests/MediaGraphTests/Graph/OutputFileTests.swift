@@ -223,7 +223,10 @@ import Testing
             let reader = open(path, O_RDONLY | O_NONBLOCK)
             let graph = try Graph("videotestsrc ! filesink location=\(path)")
             let start = Task { try await graph.start() }
-            try await Task.sleep(for: .milliseconds(500))
+            var unread: CInt = 0
+            while ioctl(reader, UInt(FIONREAD), &unread) == 0, unread == 0 {
+                try await Task.sleep(for: .milliseconds(1))
+            }
             close(reader)
             _ = await start.result
             do { _ = try await graph.waitUntilEnd() } catch {}

@@ -6,7 +6,7 @@ import Testing
 
 /// Tests the clearer messages that replace vague ones of stock elements.
 @Suite struct PlainMessageTests {
-    @Test("GR-3 a server that refuses the connection is reported with its address", .timeLimit(.minutes(1)))
+    @Test("GR-3 a server that refuses the connection is reported with its address", .timeLimit(.minutes(10)))
     func refused() async throws {
         // No server listens on this port.
         let address = "http://127.0.0.1:9/a.mp4"

@@ -17,7 +17,7 @@ import Testing
     private static func pump(_ count: Int) -> RecordingSource {
         RecordingSource(onStart: { sender in
             NativeThread("pump") {
-                for seed in 0..<count { try? sendNow(sender, bytes(seed), frame) }
+                for seed in 0..<count { try? sendRepeatedlyNow(sender, bytes(seed), frame) }
                 sender.endOfStream()
             }.detach()
         })
@@ -180,7 +180,7 @@ import Testing
         let frames = Log<[UInt8]>()
         try graph.rawDataPipe("p").receive { frames.add($0.packedBytes) }
         try await graph.start()
-        guard case .endOfStream = await graph.finish() else {
+        guard case .endOfStream = await graph.finish(within: .seconds(60)) else {
             Issue.record("the graph was stopped")
             return
         }

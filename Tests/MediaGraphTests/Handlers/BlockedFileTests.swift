@@ -15,7 +15,7 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     @Test(
-        "GR-12 a FIFO that nobody reads holds up neither a start nor a stop", .timeLimit(.minutes(1)),
+        "GR-12 a FIFO that nobody reads holds up neither a start nor a stop", .timeLimit(.minutes(10)),
         arguments: [
             "rawdatapipe handler=y4m options=location=", "rawdatapipe handler=framemd5 options=location=",
             "filesink location=",

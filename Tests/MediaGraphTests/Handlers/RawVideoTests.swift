@@ -175,7 +175,7 @@ import Testing
         let bytes = try folder.read("out.y4m")
         let count = (bytes.count - bytes.firstIndex(of: 10)! - 1) / (6 + 384)
         // The file covers the time from the first frame that arrived to the last.
-        #expect(count > Int(passed) && count > 80 && count <= 90)
+        #expect(count > Int(passed) && count > 60 && count <= 90)
         #expect(
             warnings.all == [
                 """

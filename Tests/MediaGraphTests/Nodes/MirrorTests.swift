@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test("RP-10 CR-4 a session's mirror mode asks for the flip that pipe and observer apply")
-    func session() async throws {
+    func sessionMirror() async throws {
         let room = "mirror \(#function)"
         let source = RecordingSource()
         let alice = try MediaGraphTests.session("alice", room) {

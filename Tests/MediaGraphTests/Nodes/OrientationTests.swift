@@ -278,7 +278,7 @@ import Testing
     // MARK: Sessions
 
     @Test("RP-13 a session's members get the camera's tagged orientation, mirrored as an upright frame")
-    func session() async throws {
+    func sessionOrientation() async throws {
         for orientation in VideoOrientation.all {
             let room = "\(#function) \(orientation.tag)"
             let alice = try MediaGraphTests.session("alice", room) {

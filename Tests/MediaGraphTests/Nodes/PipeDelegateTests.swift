@@ -202,10 +202,12 @@ import Testing
         let (harness, pipe) = try pipe(policy)
         let me = Mutex<Delegate?>(nil)
         let errors = Log<String>()
+        let left = Log<Bool>()
         let leave: @Sendable () -> Void = {
             do { try NodeVTable.unsubscribe(me.withLock { $0! }, from: pipe) } catch { errors.add("\(error)") }
+            left.add(true)
         }
-        for atStatus in [true, false] {
+        for (round, atStatus) in [true, false].enumerated() {
             let delegate = Delegate(
                 onStatus: { _ in if atStatus { leave() } }, onFrame: { _ in if !atStatus { leave() } })
             me.withLock { $0 = delegate }
@@ -218,7 +220,7 @@ import Testing
                 harness.push(Self.bytes)
                 #expect(waitUntil { witness.log.all.count > before })
             }
-            #expect(waitUntil { !delegate.log.all.isEmpty })
+            #expect(waitUntil { left.all.count == round + 1 })
             try NodeVTable.unsubscribe(witness, from: pipe)
             #expect(delegate.log.all == (atStatus ? ["p on"] : ["p on", "p 64x128"]))
         }

@@ -118,7 +118,8 @@ import Testing
         "VS-10 a stop cancels `run` and waits for it without an error, and the next start calls it again")
     func cancelled() async throws {
         let log = Log<String>()
-        let graph = try Graph("videosource name=src ! fakesink")
+        // The task ends on a thread that other tests may block for seconds.
+        let graph = try Graph("videosource name=src stop-timeout=60000000000 ! fakesink")
         try graph.videoSource("src").attach(
             TaskSource { sender in
                 log.add("run")
@@ -196,7 +197,7 @@ import Testing
     )
     func ends() async throws {
         let graph = try Graph(
-            "videosource name=src pace=fast max-frames=1 block-timeout=30000000 ! identity name=gate ! fakesink")
+            "videosource name=src pace=fast max-frames=1 block-timeout=1000000000 ! identity name=gate ! fakesink")
         let source = RecordingSource()
         try graph.videoSource("src").attach(source)
         let hold = FrameHold(at: try graph.element("gate").staticPad("sink")!)
@@ -209,7 +210,7 @@ import Testing
         let late = await Task { try await sender.send(Self.bytes, Self.frame(2)) }.result
         #expect(
             throws: MediaGraphError.timeOut(
-                .init("sending a frame", actual: "the queue stayed full for 0.03 s (block-timeout)"))
+                .init("sending a frame", actual: "the queue stayed full for 1.0 s (block-timeout)"))
         ) {
             try late.get()
         }

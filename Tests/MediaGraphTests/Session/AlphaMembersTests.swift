@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test("AL-3 a guest who joins or subscribes later hears once that alpha is on; a leaving host resets it")
-    func late() async throws {
+    func lateGuest() async throws {
         let source = RecordingSource()
         let alice = try Self.host(source, #function)
         try await alice.join()
@@ -168,7 +168,7 @@ import Testing
     }
 
     @Test("AL-3 a delegate that is still busy with a join hears of alpha before it gets frames with it")
-    func busy() async throws {
+    func busyDelegate() async throws {
         /// Subscribes when a user joins, and stays in that call until it has got frames.
         final class Busy: SessionDelegate {
             let frames = Member()

@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test("RP-3 capture times are set without a copy, also for a frame that another branch holds")
-    func shared() async throws {
+    func sharedFrame() async throws {
         try await Self.check(
             ["pipe"],
             [

@@ -341,7 +341,8 @@ import Testing
             #expect(waitUntil { sizes.all.count == count })
         }
         #expect(try #require(NodeCounts(reader.element("call"))).dropped == 0)
-        #expect(bob.stream.format?.scaler(.p180)?.count == 50)
+        // A reader that falls behind while it takes a frame may have to scale it again.
+        #expect((50...60).contains(bob.stream.format?.scaler(.p180)?.count ?? 0))
         let lost =
             try #require(NodeCounts(stuck.element("call"))).dropped + stuck.rawDataPipe("p").statistics.dropped
         #expect((30...50).contains(lost))

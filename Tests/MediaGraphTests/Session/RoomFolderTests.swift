@@ -88,7 +88,12 @@ import Testing
         let room = #function
         let (first, second, third) = (OtherRoom(), OtherRoom(), OtherRoom())
         let (early, late) = try OtherRoom.links(room, first, second)
-        try FileManager.default.removeItem(atPath: RoomDirectory(room: room).path)
+        do {
+            // Not while a link enters the folder again.
+            let lock = try #require(try FileLock("\(RoomDirectory.base)/lock", .init(limit: .seconds(60))))
+            try FileManager.default.removeItem(atPath: RoomDirectory(room: room).path)
+            withExtendedLifetime(lock) {}
+        }
         let new = try RoomLink.started(room, third)
         #expect(waitUntil { first.warnings.all.count == 1 && second.warnings.all.count == 1 })
         #expect(waitUntil { first.shareLosses.all.count == 1 })

@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test("AL-3 each toggle is reported once to the session's delegate, before its first frame")
-    func announced() async throws {
+    func toggled() async throws {
         final class Delegate: SessionDelegate {
             let log: Log<String>
             init(_ log: Log<String>) { self.log = log }

@@ -36,7 +36,7 @@ import Testing
             let times = kept.compactMap(\.runningTime)
             #expect(times.count == 5 && times == times.sorted())
         }
-        #expect(delegate.log.all.contains("320x180"))
+        #expect(try await eventually { delegate.log.all.contains("320x180") })
         try await pipe.unsubscribe(delegate)
         #expect(try await eventually { (try? pads(of: alice)) == [] })
         for session in [alice, bob] { await session.leave() }

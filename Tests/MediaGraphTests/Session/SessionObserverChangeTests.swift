@@ -66,7 +66,7 @@ import Testing
             let observer = Observer([.postCapture, .preEncoder])
             try await alice.setFrameObserver(observer)
             #expect(observers(of: alice) == ["post_capture", "pre_encoder"])
-            #expect(try await eventually { observer.calls.all.count > 6 })
+            #expect(try await eventually { observer.calls.all.count > 6 && Set(observer.calls.all).count == 2 })
             #expect(Set(observer.calls.all) == ["captured 16", "pre-encode 200"])
             #expect(
                 alice.description.contains(

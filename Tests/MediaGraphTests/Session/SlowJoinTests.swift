@@ -41,7 +41,7 @@ import Testing
     private static let (alices, bobs) = (StreamKey(user: "alice", kind: .camera), StreamKey(user: "bob", kind: .camera))
 
     @Test("NW-1 SE-1 while a user waits for the transport, another one of the process joins, sends and leaves")
-    func others() throws {
+    func othersMeanwhile() throws {
         let scene = try Scene(#function)
         scene.join(scene.alice)
         #expect(scene.calls == ["start", "join alice"])
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test("NW-1 SE-1 a refused user is told why, and the room closes if it was the only one")
-    func refused() throws {
+    func refusedUser() throws {
         let scene = try Scene(#function)
         for refusal in [MediaGraphError.nameTaken("alice", in: "r"), .timeOut(.init("the server"))] {
             scene.join(scene.alice)
@@ -283,7 +283,7 @@ import Testing
     }
 
     @Test("SE-1 a user who leaves before the graph has begun to start doesn't join")
-    func early() async throws {
+    func leavesEarly() async throws {
         let alice = try session("alice", #function) { $0.camera = "videotestsrc is-live=true" }
         let gate = DispatchSemaphore(value: 0)
         // Holds the join up before it starts the graph.
@@ -299,8 +299,7 @@ import Testing
             }
             // One of the two joins ends at once, because the other has begun.
             var codes = [await tasks.next()!]
-            let leaving = Task { await alice.leave() }
-            for _ in 0..<100 { await Task.yield() }
+            let leaving = Task.immediate { await alice.leave() }
             gate.signal()
             await leaving.value
             codes.append(await tasks.next()!)

@@ -216,7 +216,7 @@ import Testing
     }
 
     @Test("SE-10 text sets the configuration, a stock appsrc gets it, and no other camera's frames change")
-    func text() async throws {
+    func setByText() async throws {
         let graph = try Graph(
             """
             mediasession name=call room="\(#function)" user=alice video-config=640x360@30000/1001
@@ -240,7 +240,7 @@ import Testing
     }
 
     @Test("SE-10 a configuration that isn't a size and rate is refused in text and in Swift")
-    func refused() throws {
+    func refusedConfiguration() throws {
         let found = try problems(in: "mediasession name=call video-config=720p")
         #expect(found.count == 1 && found.first?.contains("1280x720@30") == true, "\(found)")
         #expect(VideoCapability(text: "1920x1080@30000/1001")?.framesPerSecond == Fraction(30000, 1001))

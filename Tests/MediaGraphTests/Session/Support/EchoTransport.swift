@@ -64,9 +64,13 @@ final class EchoTransport: RoomTransport {
 
     func join(_ user: String, _ report: @escaping @Sendable (JoinOutcome) -> Void) {
         guard user != Self.user else { return report(.refused(.nameTaken(user, in: "the cave"))) }
-        calls.add("join \(user)")
-        guard slowUsers.contains(user) else { return report(.joined(hasMoved: false)) }
+        guard slowUsers.contains(user) else {
+            calls.add("join \(user)")
+            return report(.joined(hasMoved: false))
+        }
         joins.withLock { $0[user, default: []].append(report) }
+        // Last, because tests wait for the call and then answer it.
+        calls.add("join \(user)")
     }
 
     /// Answers the first join of a user that hasn't been answered, even if the user has left.
