@@ -37,6 +37,17 @@ package struct TaggedOrientation: Sendable, Hashable {
     /// Creates an orientation from the tags that are stored on a sink pad.
     package init(keptBy pad: Pad) { for tag in pad.orientationTags { add(tag, at: pad) } }
 
+    /// Follows an event that has arrived at the sink pad `pad`: a new stream or a tag. Call it on the streaming thread.
+    mutating func follow(_ event: UnsafeMutablePointer<GstEvent>, at pad: UnsafeMutablePointer<GstPad>) {
+        switch event.pointee.type {
+        case GST_EVENT_STREAM_START: self = TaggedOrientation()
+        case GST_EVENT_TAG:
+            guard let tag = OrientationTag(event) else { return }
+            add(tag, at: Pad(retaining: UnsafeMutableRawPointer(pad)))
+        default: break
+        }
+    }
+
     /// Applies a tag that has arrived at the sink pad `pad`. Call it on the streaming thread, because it examines the
     /// elements upstream.
     package mutating func add(_ tag: OrientationTag, at pad: Pad?) {

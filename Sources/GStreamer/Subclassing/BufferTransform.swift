@@ -23,6 +23,12 @@ open class BufferTransform: ElementImplementation, ParentClass, @unchecked Senda
             BufferTransform.of(element!).setCaps(input: Caps(retaining: input!), output: Caps(retaining: output!))
                 ? 1 : 0
         }
+        transform.pointee.sink_event = { element, event in
+            let node = BufferTransform.of(element!)
+            node.tagged.follow(event!, at: element!.pointee.sinkpad)
+            let parent = ElementClass.parentClass(of: node.instance)
+            return parent.assumingMemoryBound(to: GstBaseTransformClass.self).pointee.sink_event(element, event)
+        }
         // The parent's function negotiates. Its decision applies to this buffer.
         transform.pointee.submit_input_buffer = { element, isDiscontinuous, buffer in
             let node = BufferTransform.of(element!)
@@ -69,6 +75,9 @@ open class BufferTransform: ElementImplementation, ParentClass, @unchecked Senda
             to: BufferTransform.self)
     }
 
+    /// The orientation in the stream's tags. Streaming thread only.
+    package private(set) var tagged = TaggedOrientation()
+
     private var base: UnsafeMutablePointer<GstBaseTransform> {
         UnsafeMutableRawPointer(instance.element).assumingMemoryBound(to: GstBaseTransform.self)
     }
@@ -108,6 +117,9 @@ open class BufferTransform: ElementImplementation, ParentClass, @unchecked Senda
 
     /// Requests a new negotiation of the output caps before the next buffer. May be called from any thread.
     public func renegotiate() { gst_base_transform_reconfigure_src(base) }
+
+    /// Sends other caps than the negotiated ones, for the buffers that follow. Streaming thread only.
+    package func pushCaps(_ caps: Caps) { gst_pad_push_event(base.pointee.srcpad, gst_event_new_caps(caps.raw)) }
 
     /// Sends a sticky custom event with `structure` downstream, in order with the buffers. Elements that are linked
     /// later receive it too. Streaming thread only.

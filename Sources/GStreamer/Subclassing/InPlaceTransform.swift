@@ -24,7 +24,7 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
         }
         transform.pointee.sink_event = { element, event in
             let node = InPlaceTransform.of(element!)
-            node.updateOrientation(from: event!)
+            node.tagged.follow(event!, at: node.transform.pointee.sinkpad)
             if let caps = Caps(of: event!), !node.accepts(caps) {
                 gst_event_unref(event)
                 return 0
@@ -98,16 +98,6 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
     // calls other code while it changes this property, and that code doesn't read it.
     @exclusivity(unchecked)
     package private(set) var tagged = TaggedOrientation()
-
-    private func updateOrientation(from event: UnsafeMutablePointer<GstEvent>) {
-        switch event.pointee.type {
-        case GST_EVENT_STREAM_START: tagged = TaggedOrientation()
-        case GST_EVENT_TAG:
-            guard let tag = OrientationTag(event) else { return }
-            tagged.add(tag, at: Pad(retaining: UnsafeMutableRawPointer(transform.pointee.sinkpad)))
-        default: break
-        }
-    }
 
     @usableFromInline
     var transform: UnsafeMutablePointer<GstBaseTransform> {

@@ -33,6 +33,7 @@ struct PipeConversionCheck: DescriptionCheck {
         settings.format = text("format").flatMap(PipeFormat.init(nick:)) ?? .auto
         settings.appliesRotation = element.sets("apply-rotation", to: true)
         settings.appliesMirror = element.sets("apply-mirror", to: true)
+        settings.sourceFormat = text("src-format").flatMap(SourceFormat.init(nick:)) ?? .unchanged
         do throws(MediaGraphError) {
             try settings.checkBufferType()
             if let format = settings.format.format { try settings.checkTurning(format) }

@@ -31,14 +31,18 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         var subscriptions: [Subscription] = []
         /// The handler's subscription, which is one of `subscriptions`. Made for each run.
         var handler: Subscription?
-        /// The height that is enough for all subscriptions.
+        /// Whether the frames of the pad `src` are converted like delivered ones.
+        var convertsSource = false
+        /// The height that is enough for all subscriptions, and for `src` if its frames are converted.
         var demand = Resolution.native
 
         /// Recomputes `demand`. Returns whether it changed. When the last subscription has ended, the demand stays: the
         /// sender mustn't be asked for more just because nobody reads any longer.
         mutating func updateDemand() -> Bool {
             let before = demand
-            let wanted = subscriptions.map { $0.resolution ?? settings.resolution }
+            let wanted =
+                subscriptions.map { $0.resolution ?? settings.resolution }
+                + (convertsSource ? [settings.resolution] : [])
             demand = settings.bufferType == .raw ? Resolution.greatest(wanted) ?? demand : .native
             return demand != before
         }
@@ -188,6 +192,9 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         if hasNewDemand { announceDemand() }
     }
 
+    /// How this run's frames are delivered to a receiver without a resolution and a format of its own.
+    var setup: Subscription.Setup { run.withLock { $0.setup } }
+
     /// The height that is enough for all subscriptions.
     var demand: Resolution { run.withLock { $0.demand } }
 
@@ -216,7 +223,9 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     // MARK: Changes of state
 
     /// READY→PAUSED, before data flows.
-    func start(_ settings: PipeSettings, handler: ConsumerHandle?, format: VideoFormat?) {
+    func start(
+        _ settings: PipeSettings, handler: ConsumerHandle?, format: VideoFormat?, convertsSource: Bool = false
+    ) {
         statistics.reset()
         holds.withLock { $0 = [] }
         if setsSynchronization { appSink.setSynchronized(settings.synchronization == .on) }
@@ -226,6 +235,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
             run.stream = nil
             run.tagged = TaggedOrientation()
             run.settings = settings
+            run.convertsSource = convertsSource
             run.format = format
             run.handler = handler.map { Subscription($0, resolution: nil, pipe: self) }
             run.subscriptions.insert(contentsOf: run.handler.map { [$0] } ?? [], at: 0)

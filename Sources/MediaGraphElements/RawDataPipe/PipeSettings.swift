@@ -77,6 +77,33 @@ public enum Synchronization: Int32, PropertyEnum {
     }
 }
 
+/// The form in which frames leave a pipe's pad `src`.
+public enum SourceFormat: Int32, PropertyEnum {
+    /// As they arrive.
+    case unchanged
+    /// As the handler gets them.
+    case asDelivered
+
+    /// The enumeration's name in GObject's type system.
+    public static let typeName = "MediaGraphSourceFormat"
+
+    /// The value's name in descriptions.
+    public var nick: String {
+        switch self {
+        case .unchanged: "unchanged"
+        case .asDelivered: "as-delivered"
+        }
+    }
+
+    /// The value's description, as `inspect` prints it.
+    public var blurb: String {
+        switch self {
+        case .unchanged: "The frames as they arrive, with engine-render=true"
+        case .asDelivered: "The frames as the handler gets them: converted, scaled, turned and mirrored"
+        }
+    }
+}
+
 /// The properties of `rawdatapipe`.
 struct PipeSettings: HandlerSettings {
     var handler = ""
@@ -91,6 +118,7 @@ struct PipeSettings: HandlerSettings {
     var appliesRotation = false
     var appliesMirror = false
     var rendersEngine = false
+    var sourceFormat = SourceFormat.unchanged
     var onError = FailurePolicy.stop
 
     /// Throws if frames in this format can't be turned or mirrored as set.
@@ -103,7 +131,7 @@ struct PipeSettings: HandlerSettings {
     func checkBufferType() throws(MediaGraphError) {
         let wrong: [(String, Bool)] = [
             ("resolution", resolution != .native), ("format", format != .auto), ("apply-rotation", appliesRotation),
-            ("apply-mirror", appliesMirror),
+            ("apply-mirror", appliesMirror), ("src-format", sourceFormat != .unchanged),
         ]
         guard let property = wrong.first(where: { $0.1 && !bufferType.allows($0.0) })?.0 else { return }
         throw .invalidParameter(.init(property, actual: "can't be set with buffer-type=\(bufferType.nick)"))
@@ -116,8 +144,8 @@ extension BufferType {
     func allows(_ property: String) -> Bool {
         switch self {
         case .raw: true
-        case .native: !["resolution", "apply-rotation", "apply-mirror"].contains(property)
-        case .encoded: !["resolution", "format", "apply-rotation", "apply-mirror"].contains(property)
+        case .native: !["resolution", "apply-rotation", "apply-mirror", "src-format"].contains(property)
+        case .encoded: !["resolution", "format", "apply-rotation", "apply-mirror", "src-format"].contains(property)
         }
     }
 }

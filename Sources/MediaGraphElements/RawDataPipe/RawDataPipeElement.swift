@@ -25,11 +25,11 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
     }
 
     private let state = Mutex(State())
-    private let delivery: PipeDelivery
-    private let sink: GhostPad
-    private let branch = Mutex<RenderBranch?>(nil)
+    let delivery: PipeDelivery
+    let sink: GhostPad
+    let branch = Mutex<RenderBranch?>(nil)
     /// True from the request for `src` until the branch is removed.
-    private let hasBranch = Atomic<Bool>(false)
+    let hasBranch = Atomic<Bool>(false)
 
     static let log = DebugCategory("rawdatapipe", "MediaGraph raw data pipe")
 
@@ -73,6 +73,9 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                 .setting(
                     "engine-render", of: Self.self, \.rendersEngine,
                     "Whether the pad src outputs the frames too; otherwise it outputs GAP events instead"),
+                .setting(
+                    "src-format", of: Self.self, \.sourceFormat,
+                    "Form of the frames that the pad src outputs; as-delivered outputs them without engine-render too"),
                 .setting(
                     "on-error", of: Self.self, \.onError,
                     "What happens when the handler or a delegate throws, or a frame can't be delivered: the stream and the other delegates go on unless stop is set"
@@ -241,10 +244,11 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
     }
 
     /// The caps that the sink pad accepts. The delivered format comes first, so that upstream provides it if possible,
-    /// followed by everything that can be converted. What is linked to `src` must accept the caps, too.
+    /// followed by everything that can be converted. What is linked to `src` must accept the caps, too, unless they are
+    /// converted for it.
     private var acceptedCaps: Caps {
         let own = ownCaps
-        guard let downstream = branch.withLock({ $0?.source?.pad })?.peerCaps() else { return own }
+        guard !convertsSource, let downstream = branch.withLock({ $0?.source?.pad })?.peerCaps() else { return own }
         return own.intersection(downstream)
     }
 
@@ -261,6 +265,9 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         }
     }
 
+    /// The format of frames that aren't delivered in a subscription's format.
+    var ownFormat: VideoFormat { (try? format(for: state.withLock { $0.current })) ?? .i420 }
+
     /// The formats that the receivers of raw frames want. The pipe's own format is first, unless each receiver has a
     /// format of its own.
     private func wantedFormats(_ settings: PipeSettings) -> [VideoFormat] {
@@ -268,7 +275,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         let subscribed = delivery.subscribedFormats
         var formats = subscribed.compactMap(\.format)
         if handler != nil || settings.format != .auto || formats.count < max(1, subscribed.count) {
-            formats.insert((try? format(for: handler)) ?? .i420, at: 0)
+            formats.insert(ownFormat, at: 0)
         }
         // A stream without alpha is delivered as I420.
         return formats.flatMap { $0 == .a420 ? [$0, .i420] : [$0] }
@@ -303,7 +310,13 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
             let consumer = state.withLock { $0.current }
             do throws(MediaGraphError) {
                 let format = try resolvedFormat(for: consumer)
-                delivery.start(settings.current, handler: consumer, format: format)
+                delivery.start(
+                    settings.current, handler: consumer, format: format, convertsSource: convertsSource)
+                do throws(MediaGraphError) { try convertSource(for: consumer) } catch {
+                    delivery.stop()
+                    changeBranch { $0.removeConverter(from: self) }
+                    throw error
+                }
                 // No preroll, so that a graph reaches PLAYING while a pipe waits for a user who isn't in the room.
                 //
                 // Pads that are added with the data are the exception. There, another element announces PAUSED, and
@@ -313,7 +326,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                 //
                 // With `src`, the pipe never prerolls: the sink behind `src` would hold back the first buffer.
                 delivery.appSink.setPrerolls(!hasSource && sink.pad.isLinkedLater())
-                if !settings.current.rendersEngine { branch.withLock { $0?.hideFrames() } }
+                if !settings.current.rendersEngine, !convertsSource { branch.withLock { $0?.hideFrames() } }
                 Self.log.log(
                     .info, raw: instance.element,
                     "handler \(consumer?.name ?? "none"), format \(format?.gstreamerName ?? "of the stream"), \(settings.current.resolution.text)"
@@ -340,8 +353,11 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         case .pausedToReady:
             delivery.stop()
             branch.withLock { $0?.showFrames() }
+            changeBranch { $0.removeConverter(from: self) }
             if !hasSource { removeBranch() }
-        case .readyToPaused where result == .failure: delivery.stop()
+        case .readyToPaused where result == .failure:
+            delivery.stop()
+            changeBranch { $0.removeConverter(from: self) }
         case .readyToPaused: delivery.started()
         // Released outside the lock: a handler's `deinit` may call anything.
         case .readyToNull: _ = state.withLock { $0.named.take() }
@@ -361,6 +377,10 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         guard !hasBranch.exchange(true, ordering: .acquiringAndReleasing) else { return nil }
         // Created outside the lock: a `pad-added` handler may query the caps of the sink pad.
         let made = RenderBranch(self, from: sink, to: delivery.appSink)
+        made?.source?.onQuery { [instance] query in
+            guard case .caps = query else { return .forward }
+            return ElementClass.implementation(of: instance.element, as: Self.self).answerToSourceCaps
+        }
         branch.withLock { $0 = made }
         if made == nil { hasBranch.store(false, ordering: .releasing) }
         return made?.source
@@ -370,19 +390,6 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         guard isRunning else { return removeBranch() }
         guard let source = branch.withLock({ $0?.takeSource() }) else { return }
         removeWhileRunning(source)
-    }
-
-    private func removeBranch() {
-        guard let branch = branch.withLock({ $0.take() }) else { return }
-        branch.remove(from: self, sink, delivery.appSink)
-        hasBranch.store(false, ordering: .releasing)
-    }
-
-    private var hasSource: Bool { branch.withLock { $0?.source != nil } }
-
-    /// The answer to an ALLOCATION query. With `src`, the query is forwarded, so that the needs of both branches count.
-    private var answerToAllocation: GhostPad.Answer {
-        hasSource ? .forward : .understands([.video] + delivery.demand.sufficient)
     }
 
     private func makeHandler() throws(MediaGraphError) {

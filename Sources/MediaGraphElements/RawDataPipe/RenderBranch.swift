@@ -14,6 +14,8 @@ struct RenderBranch: Sendable {
     let tee: Element
     private let outlets: [Pad]
     private var hidden: GhostPad.BufferHold?
+    /// Converts the frames before `src` during a run.
+    private var converter: Element?
 
     /// Inserts the tee between the bin's pad and the appsink. `nil` if that fails; then the bin is as before.
     init?(_ bin: BinElement, from sink: GhostPad, to appSink: AppSink) {
@@ -39,6 +41,22 @@ struct RenderBranch: Sendable {
     mutating func hideFrames() { if hidden == nil { hidden = source?.replaceBuffersWithGaps() } }
 
     mutating func showFrames() { if let hold = hidden.take() { source?.release(hold) } }
+
+    /// Adds an element that converts the frames before `src`, before data flows. Returns false if it can't be linked.
+    mutating func convert(by converter: Element, in bin: BinElement) -> Bool {
+        guard let inlet = converter.staticPad("sink"), let outlet = converter.staticPad("src") else { return false }
+        bin.add(converter)
+        self.converter = converter
+        source?.setTarget(outlet)
+        return outlets[0].link(to: inlet)
+    }
+
+    /// Removes the converter, after data flow has ended.
+    mutating func removeConverter(from bin: BinElement) {
+        guard let converter = converter.take() else { return }
+        bin.remove(converter)
+        source?.setTarget(outlets[0])
+    }
 
     /// Gives up the pad while data flows. The tee stays until `remove`, since removing it would fail the buffers
     /// inside.

@@ -146,6 +146,12 @@ struct HandlerCheck: DescriptionCheck {
         case .microphone where element.hasInput, .audioProcessor where element.hasInput: return []
         // The mix leaves the node by `src`.
         case .audioConsumer where !element.sourcePads.isEmpty: return []
+        // The frames leave the node by `src`.
+        case .consumer
+        where !element.sourcePads.isEmpty
+            && (element.sets("engine-render", to: true)
+                || element.property("src-format")?.value == SourceFormat.asDelivered.nick):
+            return []
         case .source, .microphone, .audioProcessor: message = "\(element.factory) sends nothing without a handler"
         case .consumer: message = "a rawdatapipe without a handler delivers no frames"
         case .observer: message = "a frameobserver without a handler observes nothing"
