@@ -280,7 +280,7 @@ final class RoomLink: RoomTransport {
             defer { for key in keys { state.forwarders[key] = nil } }
             let claim = state.users.removeValue(forKey: user)
             state.unclaimed.remove(user)
-            state.announced.forget(user)
+            state.announced.forgetStreams(of: user)
             return (claim, keys.compactMap { state.forwarders[$0] }, claim != nil)
         }
         guard wasHere else { return }

@@ -1,4 +1,4 @@
-/// The users' streams of which something has been announced.
+/// What users have announced of their streams: which are being sent, are muted, or have an alpha channel.
 package struct AnnouncedStreams: Sendable {
     /// The streams that users are sending.
     private var sending: Set<StreamKey> = []
@@ -9,7 +9,7 @@ package struct AnnouncedStreams: Sendable {
 
     package init() {}
 
-    /// Records a change. Returns whether it is one: false if the stream was already so.
+    /// Records a change. Returns false if the stream was already in that state.
     package mutating func record(_ change: StreamChange, of key: StreamKey) -> Bool {
         func record(_ isOn: Bool, in streams: inout Set<StreamKey>) -> Bool {
             isOn ? streams.insert(key).inserted : streams.remove(key) != nil
@@ -21,18 +21,18 @@ package struct AnnouncedStreams: Sendable {
         }
     }
 
-    /// Forgets a user's streams. A user who comes back begins with none that is muted or has alpha.
-    package mutating func forget(_ user: String) {
+    /// Forgets a user's streams. A user who comes back begins unmuted and without alpha.
+    package mutating func forgetStreams(of user: String) {
         func others(_ streams: Set<StreamKey>) -> Set<StreamKey> { streams.filter { $0.user != user } }
         (sending, muted, withAlpha) = (others(sending), others(muted), others(withAlpha))
     }
 
     package func isSending(_ key: StreamKey) -> Bool { sending.contains(key) }
 
-    /// The streams that a user is sending.
+    /// Returns the streams that a user is sending.
     func sent(by user: String) -> [StreamKey] { sending.filter { $0.user == user } }
 
-    /// The changes that make this state out of nothing, for somebody who knows none of the streams.
+    /// The changes to tell a newcomer, who knows none of the streams.
     package var changes: [(key: StreamKey, change: StreamChange)] {
         muted.map { ($0, .muted(true)) } + sending.map { ($0, .status(isOn: true)) }
             + withAlpha.map { ($0, .alpha(isOn: true)) }

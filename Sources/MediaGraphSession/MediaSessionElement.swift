@@ -38,8 +38,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             }
         }
 
-        /// Whether the user has stopped the preview of what sends the stream.
-        func hidesPreview(_ kind: StreamKind) -> Bool {
+        /// Returns whether the user has stopped the preview of this kind of stream.
+        func isPreviewOff(for kind: StreamKind) -> Bool {
             switch kind {
             case .camera: isPreviewOff
             case .cameraAux: isAuxPreviewOff
@@ -47,8 +47,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             }
         }
 
-        /// Where frames of the stream are marked to be flipped.
-        func mirror(_ kind: StreamKind) -> MirrorMode {
+        /// Returns where the stream's frames are marked to be flipped.
+        func mirrorMode(of kind: StreamKind) -> MirrorMode {
             switch kind {
             case .camera: mirror
             case .cameraAux: auxMirror
@@ -153,7 +153,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
                     """),
                 .setting(
                     "mirror", of: Self.self, \.mirror, changes: .always,
-                    "Which camera frames are marked to be flipped horizontally by the renderer"),
+                    "Which frames of the main camera are marked to be flipped horizontally by the renderer"),
                 .setting(
                     "mirror-aux", of: Self.self, \.auxMirror, changes: .always,
                     "Which frames of the second camera are marked to be flipped horizontally by the renderer"),
@@ -168,10 +168,12 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
                     "Whether the user's second camera, on the pad camera_aux, is off"),
                 .setting(
                     "preview-off", of: Self.self, \.isPreviewOff, changes: .always,
-                    "Whether the pad preview gets no frames, while the camera goes on sending"),
+                    "Whether the camera's preview is off: the pad preview gets no frames, but the camera goes on sending"
+                ),
                 .setting(
                     "preview-aux-off", of: Self.self, \.isAuxPreviewOff, changes: .always,
-                    "Whether the pad preview_aux gets no frames, while the second camera goes on sending"),
+                    "Whether the second camera's preview is off: preview_aux gets no frames, but that camera goes on sending"
+                ),
                 .setting(
                     "mic-muted", of: Self.self, \.isMicMuted, changes: .always,
                     """
@@ -260,7 +262,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
     func settingsDidChange(_ property: String) {
         for input in state.withLock({ $0.inputs }) {
             switch property {
-            case "mirror", "mirror-aux": input.publisher.mirrors(settings.current.mirror(input.publisher.kind))
+            case "mirror", "mirror-aux":
+                input.publisher.setMirrorMode(settings.current.mirrorMode(of: input.publisher.kind))
             case "preview-off", "preview-aux-off": followPreview(input.publisher)
             case "camera-off", "camera-aux-off", "mic-muted": followMuting(input.publisher)
             case "video-config": input.publisher.demandChanged()
@@ -274,7 +277,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
     }
 
     private func followPreview(_ publisher: StreamPublisher) {
-        publisher.turnPreviewOff { [settings] in settings.current.hidesPreview(publisher.kind) }
+        publisher.setPreviewOff { [settings] in settings.current.isPreviewOff(for: publisher.kind) }
     }
 
     override func changeState(_ change: StateChange) -> StateChangeResult {
@@ -405,7 +408,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             let publisher = StreamPublisher(kind, owner: WeakElement(instance)),
             let target = publisher.appSink.staticPad("sink")
         else { return nil }
-        publisher.mirrors(settings.current.mirror(kind))
+        publisher.setMirrorMode(settings.current.mirrorMode(of: kind))
         followMuting(publisher)
         followPreview(publisher)
         add(publisher.appSink)

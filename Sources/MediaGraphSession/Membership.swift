@@ -9,7 +9,7 @@ final class Membership: RoomMember {
     private let owner: WeakElement
     /// The users whose presence has been posted. The room reports a user twice if both join at the same time.
     private let known = Mutex<Set<String>>([])
-    /// What has been posted of the users' streams, which the room may also report twice.
+    /// The state of the users' streams that has been posted. The room may report a change twice.
     private let posted = Mutex(AnnouncedStreams())
 
     init(user: String, room: Room, owner: WeakElement) {
@@ -45,7 +45,7 @@ final class Membership: RoomMember {
 
     func left(_ user: String) {
         guard known.withLock({ $0.remove(user) }) != nil else { return }
-        posted.withLock { $0.forget(user) }
+        posted.withLock { $0.forgetStreams(of: user) }
         owner.post(SessionMessage.left(user, room: room.name))
     }
 

@@ -54,7 +54,7 @@ final class Room: Sendable {
         /// ended.
         mutating func forgetStreams(of user: String) -> [String] {
             let told = announced.sent(by: user).flatMap { record(.status(isOn: false), of: $0) }
-            announced.forget(user)
+            announced.forgetStreams(of: user)
             return told
         }
 

@@ -391,7 +391,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
 
     /// Whether downstream has taken the caps. GStreamer reports success for a sticky event that downstream refuses, and
     /// keeps the segment back until the caps are taken. A GAP event would overtake both, and a sink would wait for its time
-    /// in the wrong segment.
+    /// in the wrong segment. Looks at the next element only: a queue takes any caps, and what follows it isn't examined.
     private var capsHaveArrived: Bool {
         sourcePad.neighbor.map { $0.currentCaps == sourcePad.currentCaps } ?? false
     }

@@ -31,8 +31,8 @@ package final class StreamFormat: Sendable {
         // Pipes and converters refuse incomplete caps, and that would end the reader's graph.
         let required = ["format", "width", "height", "framerate"]
         if caps.mediaTypes.first == "video/x-raw", let missing = required.first(where: { !caps[0].hasField($0) }) {
-            let remedy = missing == "framerate" ? "; set it where the video is captured, to 0/1 if it varies" : ""
-            return "its caps lack \(missing)\(remedy): \(caps)"
+            let remedy = "set it where the video is captured" + (missing == "framerate" ? ", to 0/1 if it varies" : "")
+            return "its caps lack \(missing) (\(caps)); \(remedy)"
         }
         // Most handlers and encoders fail with interlaced video, and that would end the reader's graph.
         let scan = caps[0]["interlace-mode", as: String.self] ?? "progressive"

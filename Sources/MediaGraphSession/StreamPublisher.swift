@@ -72,7 +72,7 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         var isWanted = false
         /// What the streams and the sources upstream have been told.
         var isMuted = false
-        /// Whether the user's own preview is stopped, muted or not.
+        /// Whether the user has stopped the preview, whatever `isMuted` is.
         var isPreviewOff = false
         /// Whether there are streams that may not have been told.
         var hasNewStreams = false
@@ -181,9 +181,9 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     /// elements are discarded and counted.
     func mute(_ isMuted: () -> Bool) { followMuting { $0.isWanted = isMuted() } }
 
-    /// Stops the user's own preview if `isOff` returns true, and otherwise lets it continue, as `mute` does for all streams.
-    /// The sources aren't stopped.
-    func turnPreviewOff(_ isOff: () -> Bool) {
+    /// Stops the user's own preview if `isOff` returns true, and lets it continue otherwise. Unlike `mute`, doesn't stop the
+    /// sources.
+    func setPreviewOff(_ isOff: () -> Bool) {
         followMuting { muting in
             let isOff = isOff()
             muting.hasNewStreams = muting.hasNewStreams || muting.isPreviewOff != isOff
@@ -222,7 +222,7 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     }
 
     /// Sets the mirror mode.
-    func mirrors(_ mode: MirrorMode) { mirror.store(mode.rawValue, ordering: .relaxed) }
+    func setMirrorMode(_ mode: MirrorMode) { mirror.store(mode.rawValue, ordering: .relaxed) }
 
     /// Makes the streaming thread check, before the next frame, whether the streams have to be told of a change.
     func announcementMayHaveChanged() { version.wrappingAdd(1, ordering: .releasing) }

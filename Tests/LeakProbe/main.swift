@@ -201,7 +201,7 @@ final class Sender: VideoSource {
     }
     func stopSend() {}
     func uninitialize() {
-        // Its sending is refused by now, so it ends. It holds the sender, which the leak tracer would report.
+        // The thread ends, because its frames are refused by now. It holds the sender, which the leak tracer would report.
         thread.withLock { $0.take() }?.join()
         sender.withLock { $0 = nil }
     }

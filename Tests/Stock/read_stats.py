@@ -56,7 +56,7 @@ GLib.timeout_add_seconds(20, too_long)
 pipeline.set_state(Gst.State.PLAYING)
 loop.run()
 
-# The frames are still flowing: the last node first, so that no frame is counted there alone.
+# Frames are still flowing. The last node is read first, so that it never counts more frames than the nodes before it.
 counts = {name: frames(name) for name in reversed(nodes)}
 # A property that is locked while the pipe runs keeps its value.
 nodes["pipe"].set_property("format", "BGRA")

@@ -58,7 +58,7 @@ public final class Structure: @unchecked Sendable, CustomStringConvertible {
         (0..<UInt32(max(0, gst_structure_n_fields(raw)))).map { String(cString: gst_structure_nth_field_name(raw, $0)) }
     }
 
-    /// Whether the structure has a field of this name.
+    /// Returns whether the structure has a field of this name.
     package func hasField(_ name: String) -> Bool { gst_structure_has_field(raw, name) != 0 }
 
     /// The field's value; `nil` if the field doesn't exist or has another type.

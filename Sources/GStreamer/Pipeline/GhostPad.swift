@@ -1,5 +1,6 @@
 import CGStreamer
 import CGStreamerShims
+import Synchronization
 
 /// A ghost pad: a bin's pad that stands for a pad of a child.
 public struct GhostPad: Sendable, Equatable {
@@ -120,7 +121,7 @@ public struct GhostPad: Sendable, Equatable {
 
     /// Keeps failures of downstream from stopping the child. Call it once, on a source pad.
     ///
-    /// Buffers are dropped while the pad is unlinked. `refused` is called when downstream rejects a format, on the
+    /// Buffers are dropped while the pad is unlinked, or linked to an element that isn't running. `refused` is called when downstream rejects a format, on the
     /// streaming thread, possibly for each buffer.
     package func ignoreDownstreamFailures(_ refused: @escaping @Sendable () -> Void) {
         let proxy = UnsafeMutableRawPointer(raw).assumingMemoryBound(to: GstProxyPad.self)
@@ -132,7 +133,12 @@ public struct GhostPad: Sendable, Equatable {
             { pad, parent, buffer in
                 let flow = gst_proxy_pad_chain_default(pad, parent, buffer)
                 if flow == GST_FLOW_NOT_NEGOTIATED { RefusalBox.of(pad).refused() }
-                return flow == GST_FLOW_NOT_LINKED || flow == GST_FLOW_NOT_NEGOTIATED ? GST_FLOW_OK : flow
+                // An element downstream that is starting or has been stopped is flushing, but not this pad.
+                let isFlushing = pad!.pointee.object.flags & GST_PAD_FLAG_FLUSHING.rawValue != 0
+                let isIgnored =
+                    flow == GST_FLOW_NOT_LINKED || flow == GST_FLOW_NOT_NEGOTIATED
+                    || flow == GST_FLOW_FLUSHING && !isFlushing
+                return isIgnored ? GST_FLOW_OK : flow
             }, Unmanaged.passRetained(RefusalBox(refused)).toOpaque(),
             { Unmanaged<RefusalBox>.fromOpaque($0!).release() })
         // If this returned 0 for refused caps, GStreamer would send them again before each buffer, and refuse the
@@ -289,20 +295,66 @@ extension GhostPad {
 }
 
 extension Pad {
-    /// Keeps failures of what is behind a bin's sink pad from stopping upstream: buffers that it can't take are dropped.
-    /// Call it once, before data flows.
-    package func dropRefusedBuffers() {
+    /// Keeps what happens behind a bin's sink pad from upstream: the pad takes any format and any buffer, and proposes no
+    /// allocation. Buffers that the bin refuses are dropped. Call it once, before data flows.
+    ///
+    /// `refused` is called when the bin refuses a format: on the streaming thread, once, with the caps.
+    package func isolateUpstream(_ refused: @escaping @Sendable (Caps) -> Void) {
         gst_pad_set_chain_function_full(
             pad,
             { pad, parent, buffer in
-                gst_proxy_pad_chain_default(pad, parent, buffer)
+                let flow = gst_proxy_pad_chain_default(pad, parent, buffer)
+                if flow == GST_FLOW_NOT_NEGOTIATED { Isolation.of(pad!).report(pad!) }
                 return GST_FLOW_OK
-            }, nil, nil)
+            }, Unmanaged.passRetained(Isolation(refused)).toOpaque(),
+            { Unmanaged<Isolation>.fromOpaque($0!).release() })
         gst_pad_set_chain_list_function_full(
             pad,
             { pad, parent, list in
-                gst_proxy_pad_chain_list_default(pad, parent, list)
+                let flow = gst_proxy_pad_chain_list_default(pad, parent, list)
+                if flow == GST_FLOW_NOT_NEGOTIATED { Isolation.of(pad!).report(pad!) }
                 return GST_FLOW_OK
             }, nil, nil)
+        gst_pad_set_event_function_full(
+            pad,
+            { pad, parent, event in
+                gst_pad_event_default(pad, parent, event)
+                return 1
+            }, nil, nil)
+        gst_pad_set_query_function_full(
+            pad,
+            { pad, parent, query in
+                switch query!.pointee.type {
+                case GST_QUERY_ACCEPT_CAPS:
+                    gst_query_set_accept_caps_result(query, 1)
+                    return 1
+                case GST_QUERY_CAPS:
+                    var filter: UnsafeMutablePointer<GstCaps>?
+                    gst_query_parse_caps(query, &filter)
+                    let caps = filter.map { gst_caps_ref($0)! } ?? gst_caps_new_any()!
+                    gst_query_set_caps_result(query, caps)
+                    gst_caps_unref(caps)
+                    return 1
+                case GST_QUERY_ALLOCATION: return 1
+                default: return gst_pad_query_default(pad, parent, query)
+                }
+            }, nil, nil)
+    }
+
+    private final class Isolation: Sendable {
+        private let refused: @Sendable (Caps) -> Void
+        private let hasReported = Atomic<Bool>(false)
+        init(_ refused: @escaping @Sendable (Caps) -> Void) { self.refused = refused }
+
+        static func of(_ pad: UnsafeMutablePointer<GstPad>) -> Isolation {
+            Unmanaged<Isolation>.fromOpaque(pad.pointee.chaindata).takeUnretainedValue()
+        }
+
+        func report(_ pad: UnsafeMutablePointer<GstPad>) {
+            guard let caps = gst_pad_get_current_caps(pad),
+                !hasReported.exchange(true, ordering: .relaxed)
+            else { return }
+            refused(Caps(taking: caps))
+        }
     }
 }

@@ -41,7 +41,8 @@ extension Pad {
     ///
     /// The push that has just returned may have been that of a sticky event, such as CAPS. After the probe, GStreamer
     /// marks that event as received, though the new peer hasn't received it (GStreamer 1.22, `push_sticky` in gstpad.c).
-    /// It only starts again with the first event if the pad's events have changed meanwhile, so this adds and removes one.
+    /// It starts again with the first event only if the pad's sticky events have changed meanwhile. So this function adds an
+    /// event and removes it again.
     private static func restartStickyEvents(_ pad: UnsafeMutablePointer<GstPad>) {
         let event = gst_event_new_custom(
             GST_EVENT_CUSTOM_DOWNSTREAM_STICKY, gst_structure_new_empty("mediagraph-relinked"))!

@@ -1,12 +1,16 @@
 import GStreamer
 import MediaGraphCore
+import MediaGraphDescription
+import MediaGraphDevices
 import Synchronization
 
 /// The elements that show the video at one of a session's pads (ZEGO's `ZegoCanvas`).
 ///
-/// Its lock is held while elements are made, but never while other code of the application runs.
+/// Whatever happens to them stays theirs: they get what they are too slow for, can't show or fail at, but the pad's other
+/// reader, the session and the start of the graph don't.
 final class PipeCanvas: Sendable {
-    private struct Canvas: Sendable {
+    /// A canvas that has been made.
+    struct Canvas: Sendable {
         /// The elements, as the application has described them.
         let text: String
         /// A bin with the queue and the elements.
@@ -18,8 +22,10 @@ final class PipeCanvas: Sendable {
         var chosen: String?
         /// Whether the pad's pipe exists, which the default canvas needs.
         var hasPipe = false
-        /// What is shown on now.
+        /// The canvas that shows the frames now.
         var current: Canvas?
+        /// The bins of earlier canvases that are still to be removed.
+        var retired: [Element] = []
     }
 
     private let sessionGraph: SessionGraph
@@ -37,19 +43,28 @@ final class PipeCanvas: Sendable {
 
     /// The queue lets the sink wait for a frame's time without holding up the pad's other reader. It is limited by time
     /// alone: the number of frames that a sink holds back depends on the graph's latency.
-    private static let queue = "queue max-size-buffers=0 max-size-bytes=0 max-size-time=1000000000"
+    private static let queue = "queue leaky=downstream max-size-buffers=0 max-size-bytes=0 max-size-time=1000000000"
 
-    private static func make(_ text: String) throws(MediaGraphError) -> Canvas {
+    private func make(_ text: String) throws(MediaGraphError) -> Canvas {
+        let factories = Description(text).resolved().factories
         let element: Element
-        do throws(GLibError) { element = try Element(parsing: "\(queue) ! \(text)") } catch {
+        do throws(GLibError) {
+            element = try ScreenTurn.make(factories, within: ScreenTurn.graphTimeLimit) { () throws(GLibError) in
+                try Element(parsing: "\(Self.queue) ! \(text)")
+            }
+        } catch {
             throw .invalidParameter(.init("the canvas \"\(text)\"", actual: error.message))
         }
         guard element.staticPad("src") == nil else {
             throw .invalidParameter(
                 .init("the canvas \"\(text)\"", actual: "ends without a sink; add one, such as autovideosink"))
         }
-        // A canvas that fails is removed a moment later, and the stream must go on meanwhile.
-        element.staticPad("sink")?.dropRefusedBuffers()
+        let owner = WeakElement(ElementInstance(UnsafeMutableRawPointer(element.element)))
+        element.staticPad("sink")?.isolateUpstream { [pad] caps in
+            owner.postError(
+                .notNegotiated,
+                "the canvas \"\(text)\" can't show \(pad): put videoconvert before its sink (\(caps) isn't accepted)")
+        }
         // The pipeline doesn't wait for a sink's first frame, which may never come.
         element.configure("async-handling", to: true)
         return Canvas(text: text, element: element)
@@ -61,45 +76,63 @@ final class PipeCanvas: Sendable {
     /// Sets the canvas, or goes back to the default one with `nil`. Throws `invalidParameter` if the description is invalid
     /// or has no sink.
     func set(_ text: String?) throws(MediaGraphError) {
-        try state.withLock { state throws(MediaGraphError) in
-            let wanted = text ?? (state.hasPipe ? defaultText : nil)
-            let new = try wanted.map { text throws(MediaGraphError) in try Self.make(text) }
+        let new = try (text ?? defaultText).map { text throws(MediaGraphError) in try make(text) }
+        state.withLock { state in
             state.chosen = text
-            show(on: new, &state)
+            show(on: text == nil && !state.hasPipe ? nil : new, &state)
         }
     }
 
-    /// Throws what `set` throws if the default canvas is invalid, before the pipe is made.
-    func checkDefault() throws(MediaGraphError) { if let defaultText { _ = try Self.make(defaultText) } }
+    /// Makes the default canvas, for a pipe that is about to exist; `nil` if there is none. Throws `invalidParameter` if its
+    /// description is invalid.
+    func makeDefault() throws(MediaGraphError) -> Canvas? {
+        try defaultText.map { text throws(MediaGraphError) in try make(text) }
+    }
 
     /// Shows the frames on the default canvas while the pipe exists, unless another canvas is set.
-    func setPipeExists(_ exists: Bool) {
+    func pipeExists(_ exists: Bool, _ defaultCanvas: Canvas? = nil) {
         state.withLock { state in
             state.hasPipe = exists
-            guard state.chosen == nil else { return }
-            // The default canvas has been checked.
-            show(on: exists ? defaultText.flatMap { try? Self.make($0) } : nil, &state)
+            if state.chosen == nil { show(on: defaultCanvas, &state) }
         }
     }
 
-    /// Removes the canvas if `element`, which has failed, is part of it. Returns whether it is.
+    /// Removes the canvas if `element`, which has failed, is part of it. Returns whether it is part of this or an earlier
+    /// canvas.
     func forget(ifItContains element: Element) -> Bool {
-        state.withLock { state in
-            guard let current = state.current?.element,
-                sequence(first: element, next: \.parent).contains(where: { $0 == current })
-            else { return false }
+        let parts = Array(sequence(first: element, next: \.parent))
+        return state.withLock { state in
+            if state.retired.contains(where: parts.contains) { return true }
+            guard let current = state.current?.element, parts.contains(current) else { return false }
             state.chosen = nil
             show(on: nil, &state)
+            // At once: a pipeline that is starting fails with each of its elements that fails.
+            detach(current)
             return true
         }
     }
 
-    /// Replaces the canvas. The elements are added and removed later, in the order of these calls, because the lock is held
-    /// meanwhile.
+    /// Replaces the canvas. The elements are added and removed later. The lock, which the caller holds, keeps these changes
+    /// in the order of the calls.
     private func show(on new: Canvas?, _ state: inout State) {
-        if let old = state.current { sessionGraph.removeLater(old.element, behind: pad) }
+        if let old = state.current?.element {
+            state.retired.append(old)
+            sessionGraph.enqueue { [self] sessionGraph in
+                sessionGraph.unlink(pad, from: old)
+                sessionGraph.stop(old)
+                self.state.withLock { state in
+                    detach(old)
+                    state.retired.removeAll { $0 == old }
+                }
+            }
+        }
         if let new { sessionGraph.addLater(new.element, behind: pad) }
         state.current = new
+    }
+
+    /// Takes a bin out of the pipeline, unless it isn't in it. Called with the lock held.
+    private func detach(_ element: Element) {
+        if element.parent != nil { sessionGraph.graph.pipeline.remove(element) }
     }
 
     /// The canvas as part of a description; `nil` if there is none.

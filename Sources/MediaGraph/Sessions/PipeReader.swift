@@ -103,7 +103,7 @@ final class PipeReader: Sendable {
             let known = state.element
             let element =
                 if let known { known } else { try SessionGraph.make("rawdatapipe", identity.name, properties) }
-            if known == nil { try canvas.checkDefault() }
+            let defaultCanvas = known == nil ? try canvas.makeDefault() : nil
             state.count += 1
             let new = Weak(receiver, format, number: state.count)
             let mightBeSubscribed = state.receivers.contains { $0.identity == new.identity && $0.format == format }
@@ -114,7 +114,7 @@ final class PipeReader: Sendable {
             state.element = element
             exists.store(true, ordering: .releasing)
             sessionGraph.addLater(element, behind: identity.name)
-            canvas.setPipeExists(true)
+            canvas.pipeExists(true, defaultCanvas)
         }
     }
 
@@ -148,7 +148,7 @@ final class PipeReader: Sendable {
             state.element = nil
             exists.store(false, ordering: .releasing)
             sessionGraph.removeLater(element, behind: identity.name)
-            canvas.setPipeExists(false)
+            canvas.pipeExists(false)
             return (found, true)
         }
         if wasRemoved { removed() }
@@ -163,7 +163,7 @@ final class PipeReader: Sendable {
     var texts: [String] {
         let exists = state.withLock { $0.element != nil }
         let pipe = "rawdatapipe name=\(identity.name)" + properties.map { " \($0.name)=\($0.text)" }.joined()
-        let source = sessionGraph.branches.sourceText(identity.name)
+        let source = sessionGraph.splitters.sourceText(identity.name)
         return [exists ? pipe : nil, canvas.text].compactMap(\.self).map { "\(source) ! \($0)" }
     }
 }

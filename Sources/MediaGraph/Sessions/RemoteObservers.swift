@@ -32,11 +32,11 @@ final class RemoteObservers: Sendable {
     func joined(_ user: String, _ sessionGraph: SessionGraph) {
         state.withLock { _ = $0.users.insert(user) }
         let pad = Self.pad(of: user)
-        guard !sessionGraph.branches.hasObserver(pad) else {
-            return sessionGraph.branches.keep(pad, true, sessionGraph)
+        guard !sessionGraph.splitters.hasObserver(pad) else {
+            return sessionGraph.splitters.setObserverKept(true, behind: pad, sessionGraph)
         }
         do throws(MediaGraphError) { try add(for: user, sessionGraph)?.start() } catch {
-            sessionGraph.warn("\(pad)'s observer: \(error)")
+            sessionGraph.warn("\(pad)'s observer", error)
         }
     }
 
@@ -53,16 +53,16 @@ final class RemoteObservers: Sendable {
     /// video is already being read, returns the link that the caller must still change.
     private func add(for user: String, _ sessionGraph: SessionGraph) throws(MediaGraphError) -> Relinking? {
         let pad = Self.pad(of: user)
-        guard !sessionGraph.branches.hasObserver(pad), let observation,
+        guard !sessionGraph.splitters.hasObserver(pad), let observation,
             observation.positions.contains(.preRenderer)
         else { return nil }
         let observer = try observation.make("observer_\(pad)", user: user, session.withLock { $0 })
-        return try sessionGraph.branches.add(observer: observer, behind: pad, sessionGraph)
+        return try sessionGraph.splitters.add(observer: observer, behind: pad, sessionGraph)
     }
 
     /// Removes the observer of a user who has left, unless somebody still reads the user's video.
     func left(_ user: String, _ sessionGraph: SessionGraph) {
         state.withLock { _ = $0.users.remove(user) }
-        sessionGraph.branches.keep(Self.pad(of: user), false, sessionGraph)
+        sessionGraph.splitters.setObserverKept(false, behind: Self.pad(of: user), sessionGraph)
     }
 }

@@ -28,6 +28,8 @@ public final class Session: Sendable {
         var leaving: Task<Void, Never>?
         /// Starts the graph.
         var starting: Task<Result<Void, MediaGraphError>, Never>?
+        /// The cameras whose previews have been started and not been stopped since.
+        var startedPreviews: Set<PublishChannel> = []
         /// How often `leave` has been called. A start that finds another number than it began with ends.
         var leaveCount = 0
     }
@@ -149,6 +151,7 @@ public final class Session: Sendable {
                 await self.state.withLock { $0.leaving }?.value
                 // Setting `join` only fails while the graph runs, and then `graph.start` throws.
                 try? await self.setJoins(joins)
+                for channel in PublishChannel.allCases { self.setPreview(channel, isOff: false) }
                 let hasLeft = { self.state.withLock { $0.leaveCount != leaveCount } }
                 do throws(GraphError) {
                     guard !hasLeft() else { throw .stopped }
@@ -193,9 +196,11 @@ public final class Session: Sendable {
         }
     }
 
-    /// Starts the graph without joining the room. Does nothing if the graph is running.
-    func startPreview() async throws(MediaGraphError) {
+    /// Starts a preview. Outside of the room, starts the graph without joining, unless it is running.
+    func startPreview(_ channel: PublishChannel) async throws(MediaGraphError) {
+        setPreview(channel, isOff: false)
         let leaveCount = state.withLock { state -> Int? in
+            state.startedPreviews.insert(channel)
             guard state.phase == .outside else { return nil }
             state.phase = .previewing
             return state.leaveCount
@@ -207,8 +212,14 @@ public final class Session: Sendable {
         }
     }
 
-    /// Stops the graph. Does nothing if the user is in the room or joining.
-    func stopPreview() async { if isPreviewing { await graph.stop() } }
+    /// Stops a preview. Outside of the room, stops the graph with the last one.
+    func stopPreview(_ channel: PublishChannel) async {
+        let isLast = state.withLock { state in
+            state.startedPreviews.remove(channel)
+            return state.startedPreviews.isEmpty
+        }
+        if isPreviewing, isLast { await graph.stop() } else { setPreview(channel, isOff: true) }
+    }
 
     private var isPreviewing: Bool { state.withLock { $0.phase == .previewing } }
 
@@ -237,7 +248,7 @@ public final class Session: Sendable {
         context.isAudioMuted = mutes(.microphone)
         SessionObservation.set(sessionGraph.observers?.observation, in: &context)
         let links =
-            pipes.flatMap(\.texts) + sessionGraph.branches.texts(sessionGraph.observers?.observation) + sound.texts
+            pipes.flatMap(\.texts) + sessionGraph.splitters.texts(sessionGraph.observers?.observation) + sound.texts
             + share.texts
         return ([context.description(joins: !isPreviewing, stoppedPreviews: stoppedPreviews)] + links.sorted()).joined(
             separator: "\n")
@@ -382,7 +393,7 @@ public final class Session: Sendable {
             let (wasInRoom, users) = state.withLock { state in
                 defer {
                     state.phase = .outside
-                    (state.sending, state.muted, state.postponed) = ([:], [:], [])
+                    (state.sending, state.muted, state.postponed, state.startedPreviews) = ([:], [:], [], [])
                 }
                 // A run that ended by itself must still close its devices. A later `join` waits for this task.
                 if case .stopped = end {} else { state.leaving = Task { [graph] in await graph.stop() } }

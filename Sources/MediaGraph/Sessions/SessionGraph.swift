@@ -11,28 +11,28 @@ struct SessionGraph: Sendable {
     let element: Element
     /// The session's observer, and the nodes that observe the other users' video.
     var observers: RemoteObservers? = nil
-    /// What stands between the session's source pads and their readers.
-    var branches = PadBranches()
+    /// The elements between the session's source pads and their readers.
+    var splitters = PadSplitters()
 
     var name: String { element.name }
 
     /// Runs `body` later on the graph's control queue. Doesn't keep the graph alive.
     func enqueue(_ body: @escaping @Sendable (SessionGraph) -> Void) {
-        graph.enqueue { [weak graph, element, observers, branches] in
+        graph.enqueue { [weak graph, element, observers, splitters] in
             guard let graph else { return }
-            body(SessionGraph(graph: graph, element: element, observers: observers, branches: branches))
+            body(SessionGraph(graph: graph, element: element, observers: observers, splitters: splitters))
         }
     }
 
-    /// Links the session's `pad`, or an outlet of its branch, to a pad of another element. Requests pads that don't exist
+    /// Links the session's `pad`, or an outlet of its splitter, to a pad of another element. Requests pads that don't exist
     /// yet. Called on the control queue.
     func link(_ pad: String, to next: Element, _ nextPad: String) {
         do throws(MediaGraphError) {
-            guard let outlet = try branches.outlet(pad, to: next, self) else {
+            guard let outlet = try splitters.outlet(pad, to: next, self) else {
                 return linkDirectly(pad, to: next, nextPad)
             }
             if !link(outlet, to: next, nextPad) { warn(pad) }
-        } catch { warn("\(pad) (\(error))") }
+        } catch { warn(pad, error) }
     }
 
     /// Links the session's `pad` itself to a pad of another element. Called on the control queue.
@@ -67,19 +67,24 @@ struct SessionGraph: Sendable {
         guard let source, let sink = next.staticPad("sink"), source.link(to: sink) else { return warn(next.name) }
     }
 
-    /// Posts a warning that a pad couldn't be linked.
-    func warn(_ pad: String) { element.postWarning(.settings, "\(name): \(pad) couldn't be linked") }
+    /// Posts a warning that a pad couldn't be linked, with the reason if it is known.
+    func warn(_ pad: String, _ reason: MediaGraphError? = nil) {
+        element.postWarning(.settings, "\(name): \(pad) couldn't be linked" + (reason.map { ": \($0)" } ?? ""))
+    }
 
-    /// Ends what `link` began: removes the session's `pad`, or the outlet of its branch. The other element stays in the
-    /// graph.
+    /// Ends what `link` began: removes the outlet of the splitter, or the session's `pad` unless another reader has it. The
+    /// other element stays in the graph.
     func unlink(_ pad: String, from next: Element) {
-        if !branches.release(pad, to: next, self) { releasePad(pad) }
+        guard !splitters.release(pad, to: next, self) else { return }
+        if let reader = element.staticPad(pad)?.peer?.parent, reader != next { return }
+        releasePad(pad)
     }
 
     /// Adds a reader of the session's `pad`, later on the control queue.
     func addLater(_ reader: Element, behind pad: String) {
         enqueue { sessionGraph in
-            sessionGraph.add(reader)
+            // An element that can't start has posted an error, and a frame would find it flushing.
+            guard sessionGraph.add(reader) else { return }
             sessionGraph.link(pad, to: reader, "sink")
         }
     }
@@ -122,17 +127,23 @@ struct SessionGraph: Sendable {
     }
 
     /// Adds an element and starts it. Call this before linking it, because a stream that arrives at an element
-    /// that isn't running gets FLUSHING and stops.
-    func add(_ new: Element) {
+    /// that isn't running gets FLUSHING and stops. Returns whether the element has started.
+    @discardableResult
+    func add(_ new: Element) -> Bool {
         graph.pipeline.add(new)
-        new.syncState()
+        return new.syncState()
     }
 
     /// Stops and removes an element.
     func remove(_ old: Element) {
+        stop(old)
+        graph.pipeline.remove(old)
+    }
+
+    /// Stops an element for good.
+    func stop(_ old: Element) {
         // Locked, so that a pipeline that is going to PLAYING at this moment doesn't restart the element.
         old.setStateLocked(true)
         old.setState(.null)
-        graph.pipeline.remove(old)
     }
 }

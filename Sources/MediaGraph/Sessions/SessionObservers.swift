@@ -45,7 +45,7 @@ extension Session {
     private func removeObservers(_ observers: RemoteObservers) async throws(MediaGraphError) {
         let old = Mutex<(relinkings: [Relinking], elements: [Element])>(([], []))
         try await graph.onControlQueue { [sessionGraph] in
-            var found = sessionGraph.branches.removeObservers(sessionGraph)
+            var found = sessionGraph.splitters.removeObservers(sessionGraph)
             for position in [FramePosition.postCapture, .preEncoder] {
                 guard let element = sessionGraph.element(of: position) else { continue }
                 found.elements.append(element)

@@ -9,7 +9,7 @@ import MediaGraphSession
 /// graph: nothing is opened or initialized twice, and the preview continues without a gap. (A separate preview graph
 /// would have to close the camera first, and would call the external source outside of this session.)
 ///
-/// While the session is joined, the preview is on until ``stop()``. You may subscribe at any time, also before ``start()``.
+/// In the room, the preview is on unless ``stop()`` has turned it off. You may subscribe at any time, also before ``start()``.
 public struct SessionPreview: Sendable {
     let session: Session
     /// The camera whose video the preview delivers.
@@ -21,25 +21,15 @@ public struct SessionPreview: Sendable {
                 name: channel.previewPad, kind: .preview(channel), user: session.context.user, isLocal: true))
     }
 
-    /// Starts the preview (startPreview), and the cameras if they aren't running: outside of the room, they then run without
-    /// joining it. Throws `noDevice` or `deviceBusy` if a camera can't be opened.
+    /// Starts the preview (startPreview). Outside of the room, also starts the cameras if they aren't running, without joining the room. Throws `noDevice` or `deviceBusy` if a camera can't be opened.
     public func start() async throws(MediaGraphError) {
-        isOff = false
-        try await session.startPreview()
+        try await session.startPreview(channel)
     }
 
-    /// Stops the preview (stopPreview) until ``start()``. In the room, the camera goes on sending. Outside of the room, the
-    /// cameras are closed if no other preview is on.
+    /// Stops the preview (stopPreview) until ``start()``, or until the session is left. In the room, the camera goes on
+    /// sending. Outside of the room, the cameras are closed if ``start()`` has been called for no other preview.
     public func stop() async {
-        isOff = true
-        if session.isNothingPreviewed { await session.stopPreview() }
-    }
-
-    /// Whether the preview has been stopped.
-    private(set) var isOff: Bool {
-        get { (try? session.sessionGraph.element.property(channel.previewOffProperty, as: Bool.self)) ?? false }
-        // Can't fail: the property accepts both values at any time.
-        nonmutating set { session.sessionGraph.element.configure(channel.previewOffProperty, to: newValue) }
+        await session.stopPreview(channel)
     }
 
     /// Sends the preview's frames to `delegate`, from the next frame on, scaled down to the height of `resolution` if
@@ -82,9 +72,9 @@ public struct SessionPreview: Sendable {
     ///
     /// Throws `noVideo` if the session's context has no such camera, and `invalidParameter` if the description is invalid
     /// or has no sink.
-    public func setCanvas(_ elements: String?) throws(MediaGraphError) {
+    public func setCanvas(_ description: String?) throws(MediaGraphError) {
         try checkCamera()
-        try reader.canvas.set(elements)
+        try reader.canvas.set(description)
     }
 
     /// The canvas that is set for the preview; `nil` if none is.
@@ -118,11 +108,15 @@ extension Session {
     public var auxPreview: SessionPreview { SessionPreview(session: self, channel: .aux) }
 
     /// The cameras whose previews have been stopped.
-    var stoppedPreviews: [PublishChannel] { [preview, auxPreview].filter(\.isOff).map(\.channel) }
+    var stoppedPreviews: [PublishChannel] {
+        PublishChannel.allCases.filter {
+            (try? sessionGraph.element.property($0.previewOffProperty, as: Bool.self)) ?? false
+        }
+    }
 
-    /// Whether the previews of all cameras have been stopped.
-    fileprivate var isNothingPreviewed: Bool {
-        [preview, auxPreview].allSatisfy { $0.isOff || !context.hasCamera($0.channel) }
+    func setPreview(_ channel: PublishChannel, isOff: Bool) {
+        // Can't fail: the property accepts both values at any time.
+        sessionGraph.element.configure(channel.previewOffProperty, to: isOff)
     }
 
     /// Where the main camera appears mirrored (setVideoMirrorMode). A change applies from the next frame on. The

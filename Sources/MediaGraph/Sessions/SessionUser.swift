@@ -122,17 +122,20 @@ public struct SessionPipe: Sendable {
     }
 
     /// Shows the pipe's frames with these elements, such as `videoconvert ! autovideosink`, in addition to the delegates
-    /// (ZEGO's canvas of startPlayingStream). The pipe needs no delegate. A new canvas replaces the old one, at any time;
-    /// `nil` goes back to ``CustomVideoRender/engineRender``, which needs a delegate.
+    /// (ZEGO's canvas of startPlayingStream). The pipe needs no delegate. You may replace the canvas at any time. `nil` restores
+    /// ``CustomVideoRender/engineRender``, which shows frames only while the pipe has delegates.
     ///
-    /// The canvas gets the user's frames as they are sent, at full size. It stays when the user leaves. If one of its
-    /// elements fails, for example because its window is closed, it is removed with a ``SessionEvent/warning(_:)``.
+    /// The canvas gets the user's frames as they are sent: at full size, neither turned nor mirrored. Begin it with
+    /// `upright` to turn them, and with `videoflip method=horizontal-flip` for a picture as in a mirror. If it is too slow,
+    /// its oldest frames are dropped. It stays when the user leaves. If one of its
+    /// elements fails, for example because its window is closed, the canvas is removed with a
+    /// ``SessionEvent/warning(_:)``.
     ///
     /// Throws `noSuchUser` if the user isn't in the room, and `invalidParameter` if the description is invalid or has no
     /// sink.
-    public func setCanvas(_ elements: String?) throws(MediaGraphError) {
-        if elements != nil { _ = try user.session.user(user.name) }
-        try reader.canvas.set(elements)
+    public func setCanvas(_ description: String?) throws(MediaGraphError) {
+        if description != nil { _ = try user.session.user(user.name) }
+        try reader.canvas.set(description)
     }
 
     /// The canvas that is set for this pipe; `nil` if none is.

@@ -196,7 +196,7 @@ final class RunMonitor: Sendable {
         let status = ExitStatus.stopped(signal: signal)
         Self.exitSoon(status)
         let files = graph.filesAtRisk
-        // Each report holds the lock for a moment; only a write that blocks holds it for long.
+        // A report holds the lock only briefly, unless its write blocks. So this waits for at most 200 ms.
         for _ in 0..<100 {
             guard state.withLockIfAvailable({ Self.endReport(&$0, status, files) }) == nil else { break }
             usleep(2000)

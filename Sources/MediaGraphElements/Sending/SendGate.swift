@@ -131,7 +131,7 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
         }
         let interval = monitor.withLock { $0.queue.keepsFrames } ? 1 : 100
         var last: (delivered: UInt64, crossings: UInt64)?
-        var equalLooks = 0
+        var unchangedChecks = 0
         for milliseconds in stride(from: 0, to: 2000, by: interval) {
             if monitor.withLock({ $0.queue.isDrained }) { return .complete }
             // Looked at again and again, because nothing tells the gate when a sink begins to hold a buffer.
@@ -144,9 +144,9 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
                 // thread that is inside the node may just be waiting for a processor.
                 let (isDelivering, delivered) = monitor.withLock { ($0.queue.isDelivering, $0.queue.deliveredCount) }
                 let now = (delivered: delivered, crossings: crossings.load(ordering: .relaxed))
-                let isStill = (isDelivering || now.crossings % 2 == 1) && last.map { $0 == now } == true
-                equalLooks = isStill ? equalLooks + 1 : 0
-                if equalLooks == 5 { break }
+                let isUnchanged = (isDelivering || now.crossings % 2 == 1) && last.map { $0 == now } == true
+                unchangedChecks = isUnchanged ? unchangedChecks + 1 : 0
+                if unchangedChecks == 5 { break }
                 last = now
             }
             _ = monitor.wait(timeout: .milliseconds(interval)) { $0.queue.isDrained ? true : nil }

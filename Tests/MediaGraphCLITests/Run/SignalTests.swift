@@ -126,7 +126,7 @@ import Testing
         #expect(program.waits { _ in (try? Data(contentsOf: URL(fileURLWithPath: file)).count) ?? 0 > 0 })
         program.send(signals[0])
         if signals.count > 1 {
-            // The first signal ends the file's branch.
+            // The first signal ends the file's branch. The second must not come before the file is whole.
             #expect(
                 program.waits { _ in
                     (try? Data(contentsOf: URL(fileURLWithPath: file)))?.range(of: Data("moov".utf8)) != nil

@@ -14,9 +14,6 @@ import Testing
         let source = RecordingSource()
         let alice: Session
         let bob: Session
-        /// The number of frames sent so far.
-        let sent = Log<Int>()
-
         init(_ room: String, _ edit: (inout SessionContext) -> Void = { _ in }) async throws {
             let source = source
             let (alice, bob) = (
@@ -35,10 +32,21 @@ import Testing
             }
         }
 
+        /// Subscribes a delegate to bob's video, and waits until it has all frames that were sent. Returns their number.
+        func subscribe(_ delegate: PipeLog) async throws -> Int {
+            try alice.user("bob").videoPipe.subscribe(delegate, resolution: .native)
+            #expect(try await send { delegate.count > 0 })
+            // Frames sent before the pipe was linked may have been lost. Once a frame of another size has arrived, no
+            // earlier frame is on its way.
+            try source.sender.sendPattern(width: 64)
+            #expect(try await eventually { delegate.log.all.last == "64x18" })
+            return delegate.count
+        }
+
         func leave() async { for session in [alice, bob] { await session.leave() } }
     }
 
-    /// The frames that the canvas `rawdatapipe name=…` shows.
+    /// Subscribes to the canvas `rawdatapipe name=…`. Returns the frames that it shows.
     private func frames(on canvas: String, of session: Session) async throws -> PipeLog {
         await session.settle()
         let frames = PipeLog()
@@ -46,7 +54,7 @@ import Testing
         return frames
     }
 
-    @Test("CR-8 each pipe has a canvas of its own, without subscribers too, and a new one replaces it")
+    @Test("CR-8 each pipe has its own canvas, even without subscribers, and a new canvas replaces it")
     func ownCanvas() async throws {
         let call = try await Call(#function)
         let (alice, bob) = (call.alice, call.bob)
@@ -71,18 +79,13 @@ import Testing
         await call.leave()
     }
 
-    @Test("CR-8 a canvas comes and goes beside delegates and an observer, which lose no frame")
+    @Test("CR-8 delegates and an observer go on getting frames when a canvas is added or removed")
     func besideDelegates() async throws {
         let call = try await Call(#function)
         let alice = call.alice
         let pipe = try alice.user("bob").videoPipe
         let delegate = PipeLog()
-        try pipe.subscribe(delegate, resolution: .native)
-        #expect(try await call.send { delegate.count > 0 })
-        // Frames sent before the pipe was linked may have been lost. None is under way any more when a frame of another size
-        // has arrived.
-        try call.source.sender.sendPattern(width: 64)
-        #expect(try await eventually { delegate.log.all.last == "64x18" })
+        _ = try await call.subscribe(delegate)
         /// Sends frames, and expects that the delegate gets each.
         func sendEach(_ count: Int) async throws {
             for _ in 0..<count {
@@ -131,7 +134,7 @@ import Testing
         }
     }
 
-    @Test("CR-8 a pipe's canvas replaces the one of the context, which comes back while there are delegates")
+    @Test("CR-8 a pipe's canvas replaces the context's canvas, which comes back if the pipe has delegates")
     func replacesDefault() async throws {
         let call = try await Call(#function) {
             $0.customVideoRender = CustomVideoRender(engineRender: "rawdatapipe name=usual")
@@ -218,6 +221,98 @@ import Testing
         #expect(none?.code == .noVideo)
         let gone = SessionUser(name: "carol", session: call.alice).videoPipe
         #expect(throws: MediaGraphError.self) { try gone.setCanvas("fakesink") }
+        await call.leave()
+    }
+
+    @Test("CR-8 a canvas that refuses the format is removed with the remedy, and delegates lose no frame")
+    func refusedFormat() async throws {
+        let call = try await Call(#function)
+        let alice = call.alice
+        let log = SessionLog()
+        alice.delegate = log
+        let pipe = try alice.user("bob").videoPipe
+        let delegate = PipeLog()
+        _ = try await call.subscribe(delegate)
+        try pipe.setCanvas("video/x-raw,format=RGB ! fakesink")
+        await alice.settle()
+        for _ in 0..<5 {
+            let before = delegate.count
+            try call.source.sendPattern()
+            #expect(try await eventually { delegate.count == before + 1 })
+        }
+        #expect(try await eventually { log.log.all.contains { $0.contains("put videoconvert before its sink") } })
+        #expect(alice.isJoined && pipe.canvas == nil)
+        await call.leave()
+    }
+
+    @Test("CR-8 a canvas that can't start doesn't keep the session from starting, nor its delegates from frames")
+    func failingStart() async throws {
+        let source = RecordingSource()
+        let alice = try session("alice", #function) { $0.externalVideoSource = source }
+        let log = SessionLog()
+        alice.delegate = log
+        let own = PipeLog()
+        try alice.preview.subscribe(own, resolution: .native)
+        // A file in a folder that doesn't exist can't be opened.
+        let broken = "filesink location=/no/such/folder/file"
+        try alice.preview.setCanvas(broken)
+        try await alice.join()
+        func sends() async throws -> Bool {
+            let count = own.count
+            return try await eventually {
+                try? source.sendPattern()
+                return own.count > count + 3
+            }
+        }
+        #expect(try await sends())
+        #expect(alice.preview.canvas == nil)
+        try alice.preview.setCanvas(broken)
+        #expect(try await sends())
+        await alice.settle()
+        #expect(alice.isJoined && alice.preview.canvas == nil)
+        #expect(log.log.all.count { $0.contains("/no/such/folder") } == 2, "\(log.log.all)")
+        await alice.leave()
+    }
+
+    @Test("CR-8 FO-7 canvases and observers that change while a frame is on its way lose no frame")
+    func whileBusy() async throws {
+        final class Gate: SessionFrameObserver {
+            let positions: Set<FramePosition> = [.preRenderer]
+            let isInside = BlockingMonitor(false)
+            let isOpen = BlockingMonitor(false)
+            func received(_ frame: borrowing VideoFrame, from user: SessionUser) throws -> Verdict {
+                isInside.withLock { $0 = true }
+                _ = isOpen.wait { $0 ? true : nil }
+                return .pass
+            }
+        }
+        let call = try await Call(#function)
+        let alice = call.alice
+        let pipe = try alice.user("bob").videoPipe
+        let delegate = PipeLog()
+        let count = try await call.subscribe(delegate)
+        let gate = Gate()
+        try await alice.setFrameObserver(gate)
+        try call.source.sendPattern()
+        #expect(try await eventually { gate.isInside.withLock { $0 } })
+        // The frame is in the observer, so the links can't change before the gate opens.
+        let removal = Task { try await alice.setFrameObserver(nil) }
+        for canvas in ["rawdatapipe name=first", "rawdatapipe name=second", nil, "rawdatapipe name=third"] {
+            try pipe.setCanvas(canvas)
+        }
+        await alice.settle()
+        gate.isOpen.withLock { $0 = true }
+        try await removal.value
+        let third = try await frames(on: "third", of: alice)
+        for number in 1...5 {
+            try call.source.sendPattern()
+            #expect(try await eventually { delegate.count == count + 1 + number && third.count == number })
+        }
+        #expect(alice.graph.pipeline.elements.filter { $0.factoryName == "frameobserver" }.isEmpty)
+        try await pipe.unsubscribe(delegate)
+        try pipe.setCanvas(nil)
+        await alice.settle()
+        #expect(alice.graph.pipeline.elements.map(\.name) == ["session"])
         await call.leave()
     }
 }

@@ -89,7 +89,7 @@ import Testing
         let (first, second, third) = (OtherRoom(), OtherRoom(), OtherRoom())
         let (early, late) = try OtherRoom.links(room, first, second)
         do {
-            // Not while a link enters the folder again.
+            // The lock keeps links from entering the folder again during the removal.
             let lock = try #require(try FileLock("\(RoomDirectory.base)/lock", .init(limit: .seconds(60))))
             try FileManager.default.removeItem(atPath: RoomDirectory(room: room).path)
             withExtendedLifetime(lock) {}

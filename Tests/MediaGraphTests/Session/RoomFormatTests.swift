@@ -81,7 +81,7 @@ import Testing
         #expect(warnings.all.count == 1 && warnings.all[0].contains("isn't sent to other processes"), "\(warnings.all)")
     }
 
-    @Test("SE-4 a stream whose first format is incomplete ends no reader's graph, and is shown once the format fits")
+    @Test("SE-4 a stream with an incomplete format doesn't end its reader's graph, and is shown once complete")
     func rejectedFormat() async throws {
         let room = #function
         let other = try OtherProcess(room: room)
@@ -119,7 +119,7 @@ import Testing
         other.leave()
     }
 
-    @Test("SE-4 a sink that keeps time isn't stuck after a format that its converter has refused")
+    @Test("SE-4 a sink that syncs to the clock goes on after its converter has refused a format")
     func refusedWhileSilent() async throws {
         let room = #function
         let other = try OtherProcess(room: room)
@@ -136,7 +136,7 @@ import Testing
         #expect(try await other.isRead(key))
         let caps = "audio/x-raw,format=S16LE,rate=48000,layout=interleaved,channels="
         other.begin(key, caps + "8,channel-mask=(bitmask)0x0")
-        // Long enough for GAP events in place of blocks, which the sink must not get before the segment.
+        // Long enough for the session to send GAP events, which the sink must not get before the segment.
         try await Task.sleep(for: .milliseconds(2500))
         other.begin(key, caps + "1")
         #expect(

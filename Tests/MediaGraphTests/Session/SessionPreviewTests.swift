@@ -81,13 +81,18 @@ import Testing
         #expect(!alice.description.contains("preview-off"))
         #expect(source.stateCalls == ["initialize", "startSend"])
         for session in [observer, alice] { await session.leave() }
-        // Outside of the room, the cameras run as long as one of the previews is on.
-        try await alice.preview.start()
+        // Outside of the room, the cameras run until the last preview that was started is stopped.
+        for preview in [alice.preview, alice.auxPreview] { try await preview.start() }
         await alice.preview.stop()
         let count = aux.count
         #expect(try await eventually { aux.count > count })
         await alice.auxPreview.stop()
         #expect(source.calls.all.count { $0 == "uninitialize" } == 2)
+        // A preview that was stopped outside of the room, or in an earlier visit, is on in the room.
+        try await alice.join()
+        let before = own.count
+        #expect(send(source) { own.count > before })
+        await alice.leave()
     }
 
     @Test("SE-1 after a preview that ended by itself, the session can be joined and previewed again")

@@ -6,11 +6,13 @@ import Testing
 @testable import MediaGraphCore
 
 /// Tests a session whose encoder is too slow for the camera.
-@Suite(.timeLimit(.minutes(10))) struct CongestionTests {
+@Suite(.timeLimit(.minutes(10))) struct SlowEncoderTests {
     init() throws { try Nodes.register() }
 
-    @Test("CR-6 behind a congested encoder, the preview has the rate of what others get, and lost frames are counted")
-    func congestedEncoder() async throws {
+    @Test(
+        "CR-6 behind an encoder that is too slow, the preview has the others' frame rate, and dropped frames are counted"
+    )
+    func slowEncoder() async throws {
         let room = #function
         let graph = try Graph(
             """
