@@ -15,6 +15,6 @@ while sample := graph.get_by_name("pictures").pull_sample():
     size = sample.get_caps().get_structure(0)
     width, height = (size.get_int(side).value for side in ("width", "height"))
     rows = numpy.frombuffer(sample.get_buffer().extract_dup(0, sample.get_buffer().get_size()), numpy.uint8).reshape(height, -1)
-    picture = rows[:, : width * 3].reshape(height, width, 3)  # a row may end with padding
+    picture = rows[:, : width * 3].reshape(height, width, 3)  # a row of BGR may end with padding
     print(picture.shape, picture.mean(axis=(0, 1)).round())
 graph.set_state(Gst.State.NULL)

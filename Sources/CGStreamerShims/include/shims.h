@@ -37,6 +37,9 @@ GParamSpec *cgst_param_spec_ranged_uint64(const char *name, const char *nick, co
 /// Sets GST_MINI_OBJECT_FLAG_MAY_BE_LEAKED, for GStreamer's leak tracer.
 void cgst_mini_object_may_be_leaked(void *object);
 
+/// Whether a pad refuses data, because of a flush or because it isn't active.
+static inline gboolean cgst_pad_is_flushing(GstPad *pad) { return GST_PAD_IS_FLUSHING(pad) != 0; }
+
 /// A variant of gst_pad_chain for a pad inside a bin that is only reached through the bin's own pad. That pad has
 /// already taken the parent, run the probes and stored the flow result. The chain function is called with the pad's
 /// stream lock held, which flushes and state changes rely on.

@@ -134,10 +134,9 @@ public struct GhostPad: Sendable, Equatable {
                 let flow = gst_proxy_pad_chain_default(pad, parent, buffer)
                 if flow == GST_FLOW_NOT_NEGOTIATED { RefusalBox.of(pad).refused() }
                 // An element downstream that is starting or has been stopped is flushing, but not this pad.
-                let isFlushing = pad!.pointee.object.flags & GST_PAD_FLAG_FLUSHING.rawValue != 0
                 let isIgnored =
                     flow == GST_FLOW_NOT_LINKED || flow == GST_FLOW_NOT_NEGOTIATED
-                    || flow == GST_FLOW_FLUSHING && !isFlushing
+                    || flow == GST_FLOW_FLUSHING && cgst_pad_is_flushing(pad) == 0
                 return isIgnored ? GST_FLOW_OK : flow
             }, Unmanaged.passRetained(RefusalBox(refused)).toOpaque(),
             { Unmanaged<RefusalBox>.fromOpaque($0!).release() })
@@ -341,6 +340,24 @@ extension Pad {
             }, nil, nil)
     }
 
+    /// Calls `body` for each latency that passes this sink pad upstream (LATENCY events), on the thread that sends it.
+    package func onLatency(_ body: @escaping @Sendable (Duration) -> Void) {
+        addProbe(GST_PAD_PROBE_TYPE_EVENT_UPSTREAM, holding: LatencyBox(body)) { _, info, context in
+            guard let event = gst_pad_probe_info_get_event(info), event.pointee.type == GST_EVENT_LATENCY else {
+                return GST_PAD_PROBE_OK
+            }
+            var latency = GstClockTime(0)
+            gst_event_parse_latency(event, &latency)
+            Unmanaged<LatencyBox>.fromOpaque(context!).takeUnretainedValue().body(.nanoseconds(UInt64(latency)))
+            return GST_PAD_PROBE_OK
+        }
+    }
+
+    private final class LatencyBox: Sendable {
+        let body: @Sendable (Duration) -> Void
+        init(_ body: @escaping @Sendable (Duration) -> Void) { self.body = body }
+    }
+
     private final class Isolation: Sendable {
         private let refused: @Sendable (Caps) -> Void
         private let hasReported = Atomic<Bool>(false)
@@ -351,9 +368,9 @@ extension Pad {
         }
 
         func report(_ pad: UnsafeMutablePointer<GstPad>) {
-            guard let caps = gst_pad_get_current_caps(pad),
-                !hasReported.exchange(true, ordering: .relaxed)
-            else { return }
+            guard !hasReported.exchange(true, ordering: .relaxed), let caps = gst_pad_get_current_caps(pad) else {
+                return
+            }
             refused(Caps(taking: caps))
         }
     }

@@ -22,7 +22,7 @@ extension Pad {
     }
 
     /// The pad at the end of a chain of ghost pads; the pad itself if it isn't a ghost pad or has no target.
-    var innermost: Pad {
+    package var innermost: Pad {
         var pad = self
         while g_type_check_instance_is_a(pad.raw.assumingMemoryBound(to: GTypeInstance.self), gst_ghost_pad_get_type())
             != 0,

@@ -24,8 +24,18 @@ final class PipeCanvas: Sendable {
         var hasPipe = false
         /// The canvas that shows the frames now.
         var current: Canvas?
-        /// The bins of earlier canvases that are still to be removed.
-        var retired: [Element] = []
+        /// The bins of earlier canvases that are still to be removed, and whether a thread has taken on to take each out of
+        /// the pipeline.
+        var retired: [(bin: Element, isDetached: Bool)] = []
+
+        /// Returns whether the caller has to take the bin out of the pipeline.
+        mutating func detach(_ bin: Element) -> Bool {
+            guard let index = retired.firstIndex(where: { $0.bin == bin }), !retired[index].isDetached else {
+                return false
+            }
+            retired[index].isDetached = true
+            return true
+        }
     }
 
     private let sessionGraph: SessionGraph
@@ -42,8 +52,9 @@ final class PipeCanvas: Sendable {
     }
 
     /// The queue lets the sink wait for a frame's time without holding up the pad's other reader. It is limited by time
-    /// alone: the number of frames that a sink holds back depends on the graph's latency.
+    /// alone, and by the graph's latency in addition, for which a sink holds frames back.
     private static let queue = "queue leaky=downstream max-size-buffers=0 max-size-bytes=0 max-size-time=1000000000"
+    private static let slack = Duration.seconds(1)
 
     private func make(_ text: String) throws(MediaGraphError) -> Canvas {
         let factories = Description(text).resolved().factories
@@ -59,8 +70,15 @@ final class PipeCanvas: Sendable {
             throw .invalidParameter(
                 .init("the canvas \"\(text)\"", actual: "ends without a sink; add one, such as autovideosink"))
         }
+        guard let sink = element.staticPad("sink"), let queue = sink.innermost.parent else {
+            throw .internalError(.init("the canvas \"\(text)\"", actual: "has no input"))
+        }
+        let queueReference = WeakElement(ElementInstance(UnsafeMutableRawPointer(queue.element)))
+        sink.onLatency { latency in
+            queueReference.element?.configure("max-size-time", to: (latency + Self.slack).nanoseconds)
+        }
         let owner = WeakElement(ElementInstance(UnsafeMutableRawPointer(element.element)))
-        element.staticPad("sink")?.isolateUpstream { [pad] caps in
+        sink.isolateUpstream { [pad] caps in
             owner.postError(
                 .notNegotiated,
                 "the canvas \"\(text)\" can't show \(pad): put videoconvert before its sink (\(caps) isn't accepted)")
@@ -76,7 +94,8 @@ final class PipeCanvas: Sendable {
     /// Sets the canvas, or goes back to the default one with `nil`. Throws `invalidParameter` if the description is invalid
     /// or has no sink.
     func set(_ text: String?) throws(MediaGraphError) {
-        let new = try (text ?? defaultText).map { text throws(MediaGraphError) in try make(text) }
+        let wanted = text ?? (state.withLock { $0.hasPipe } ? defaultText : nil)
+        let new = try wanted.map { text throws(MediaGraphError) in try make(text) }
         state.withLock { state in
             state.chosen = text
             show(on: text == nil && !state.hasPipe ? nil : new, &state)
@@ -101,38 +120,33 @@ final class PipeCanvas: Sendable {
     /// canvas.
     func forget(ifItContains element: Element) -> Bool {
         let parts = Array(sequence(first: element, next: \.parent))
-        return state.withLock { state in
-            if state.retired.contains(where: parts.contains) { return true }
-            guard let current = state.current?.element, parts.contains(current) else { return false }
+        let (isPart, failed) = state.withLock { state -> (Bool, Element?) in
+            if state.retired.contains(where: { parts.contains($0.bin) }) { return (true, nil) }
+            guard let current = state.current?.element, parts.contains(current) else { return (false, nil) }
             state.chosen = nil
             show(on: nil, &state)
-            // At once: a pipeline that is starting fails with each of its elements that fails.
-            detach(current)
-            return true
+            return (true, state.detach(current) ? current : nil)
         }
+        // At once: a pipeline that is starting fails with each of its elements that fails.
+        if let failed, failed.parent != nil { sessionGraph.graph.pipeline.remove(failed) }
+        return isPart
     }
 
     /// Replaces the canvas. The elements are added and removed later. The lock, which the caller holds, keeps these changes
     /// in the order of the calls.
     private func show(on new: Canvas?, _ state: inout State) {
         if let old = state.current?.element {
-            state.retired.append(old)
+            state.retired.append((old, false))
             sessionGraph.enqueue { [self] sessionGraph in
                 sessionGraph.unlink(pad, from: old)
                 sessionGraph.stop(old)
-                self.state.withLock { state in
-                    detach(old)
-                    state.retired.removeAll { $0 == old }
-                }
+                let isInPipeline = self.state.withLock { $0.detach(old) }
+                if isInPipeline, old.parent != nil { sessionGraph.graph.pipeline.remove(old) }
+                self.state.withLock { $0.retired.removeAll { $0.bin == old } }
             }
         }
         if let new { sessionGraph.addLater(new.element, behind: pad) }
         state.current = new
-    }
-
-    /// Takes a bin out of the pipeline, unless it isn't in it. Called with the lock held.
-    private func detach(_ element: Element) {
-        if element.parent != nil { sessionGraph.graph.pipeline.remove(element) }
     }
 
     /// The canvas as part of a description; `nil` if there is none.

@@ -110,6 +110,7 @@ public final class Session: Sendable {
         guard before == .outside || before == .previewing else {
             throw .wrongUsage(.init("the session", actual: "has already been joined; call leave() first"))
         }
+        if before == .outside { resetPreviews() }
         if before == .previewing {
             do throws(MediaGraphError) { try await joinFromPreview() } catch {
                 endJoining(in: .previewing, [])
@@ -151,7 +152,6 @@ public final class Session: Sendable {
                 await self.state.withLock { $0.leaving }?.value
                 // Setting `join` only fails while the graph runs, and then `graph.start` throws.
                 try? await self.setJoins(joins)
-                for channel in PublishChannel.allCases { self.setPreview(channel, isOff: false) }
                 let hasLeft = { self.state.withLock { $0.leaveCount != leaveCount } }
                 do throws(GraphError) {
                     guard !hasLeft() else { throw .stopped }
@@ -198,15 +198,16 @@ public final class Session: Sendable {
 
     /// Starts a preview. Outside of the room, starts the graph without joining, unless it is running.
     func startPreview(_ channel: PublishChannel) async throws(MediaGraphError) {
-        setPreview(channel, isOff: false)
         let leaveCount = state.withLock { state -> Int? in
             state.startedPreviews.insert(channel)
             guard state.phase == .outside else { return nil }
             state.phase = .previewing
             return state.leaveCount
         }
-        guard let leaveCount else { return }
+        guard let leaveCount else { return setPreview(channel, isOff: false) }
+        resetPreviews()
         do throws(MediaGraphError) { try await start(joins: false, leaveCount) } catch {
+            state.withLock { _ = $0.startedPreviews.remove(channel) }
             giveUp(.previewing)
             throw error
         }
@@ -214,12 +215,19 @@ public final class Session: Sendable {
 
     /// Stops a preview. Outside of the room, stops the graph with the last one.
     func stopPreview(_ channel: PublishChannel) async {
-        let isLast = state.withLock { state in
+        let (phase, isLast) = state.withLock { state in
             state.startedPreviews.remove(channel)
-            return state.startedPreviews.isEmpty
+            return (state.phase, state.startedPreviews.isEmpty)
         }
-        if isPreviewing, isLast { await graph.stop() } else { setPreview(channel, isOff: true) }
+        switch phase {
+        case .outside: break
+        case .previewing where isLast: await graph.stop()
+        case .previewing, .joining, .joined: setPreview(channel, isOff: true)
+        }
     }
+
+    /// Turns on all previews, at the beginning of a run.
+    private func resetPreviews() { for channel in PublishChannel.allCases { setPreview(channel, isOff: false) } }
 
     private var isPreviewing: Bool { state.withLock { $0.phase == .previewing } }
 

@@ -26,8 +26,9 @@ public struct SessionPreview: Sendable {
         try await session.startPreview(channel)
     }
 
-    /// Stops the preview (stopPreview) until ``start()``, or until the session is left. In the room, the camera goes on
-    /// sending. Outside of the room, the cameras are closed if ``start()`` has been called for no other preview.
+    /// Stops the preview (stopPreview). In the room, the camera goes on sending, and the preview stays off until ``start()``
+    /// or the end of the session; when the user joins again, it is on. Outside of the room, the cameras are closed if
+    /// ``start()`` has been called for no other preview.
     public func stop() async {
         await session.stopPreview(channel)
     }

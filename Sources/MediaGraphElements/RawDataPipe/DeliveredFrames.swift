@@ -83,13 +83,13 @@ final class DeliveredFrames: BufferTransform, @unchecked Sendable {
         let metas = FrameMetas(of: buffer.access, tagged)
         do throws(MediaGraphError) {
             let frame = try plan.apply(to: buffer.access, metas.orientation, metas.mirror)
+            if frame.caps !== sentCaps, frame.caps != sentCaps { pushCaps(frame.caps) }
+            sentCaps = frame.caps
             // An upright frame that isn't converted stays the stream's own buffer.
             guard frame.buffer.raw != buffer.raw else { return buffer }
             buffer.access.copyMetas(toScaled: frame.buffer.access, from: input, to: frame.info)
             frame.orientation.mark(frame.buffer.access)
             Flip.meta.set(frame.mirror.rawValue, on: frame.buffer.access)
-            if frame.caps !== sentCaps, frame.caps != sentCaps { pushCaps(frame.caps) }
-            sentCaps = frame.caps
             return frame.buffer.retained
         } catch {
             postError(.processing, "\(form.withLock { $0.pipe }): \(error)")

@@ -15,12 +15,11 @@ extension RawDataPipeElement {
     /// Whether the frames of the pad `src` are converted like delivered ones.
     var convertsSource: Bool { settings.current.sourceFormat == .asDelivered && hasSource }
 
-    /// Changes the branch while nobody else does: in a state change. Not under the lock, because adding an element to the
-    /// bin may run other code, which may query the pads.
-    func changeBranch(_ body: (inout RenderBranch) -> Void) {
-        guard var changed = branch.withLock({ $0 }) else { return }
-        body(&changed)
-        branch.withLock { $0 = changed }
+    /// Removes the element that converts the frames of `src`, after data flow has ended.
+    func removeConverter() {
+        guard let converter = branch.withLock({ $0?.takeConverter() }) else { return }
+        remove(converter)
+        branch.withLock { $0?.converterRemoved() }
     }
 
     /// Adds the element that converts the frames of `src`, if they are to be converted.
@@ -31,23 +30,29 @@ extension RawDataPipeElement {
         guard let converter = DeliveredFrames.make(form) else {
             throw .allocationFailed(.init("\(name)'s converter"))
         }
-        var isLinked = false
-        changeBranch { isLinked = $0.convert(by: converter, in: self) }
-        guard isLinked else { throw .internalError(.init("\(name)'s converter", actual: "can't be linked")) }
+        // Not under the lock: a handler of `element-added` may query the caps of the pads.
+        add(converter)
+        guard branch.withLock({ $0?.convert(by: converter) }) == true else {
+            throw .internalError(.init("\(name)'s converter", actual: "can't be linked"))
+        }
     }
 
-    /// The answer to a CAPS query at `src`. The frames' format is known before the element that converts them exists, which
-    /// is only during a run.
+    /// The answer to a CAPS query at `src`. It is asked before the element that converts the frames exists, which is only
+    /// during a run, and before the handler exists that `handler` names.
     var answerToSourceCaps: GhostPad.Answer {
-        guard settings.current.sourceFormat == .asDelivered else { return .forward }
+        let settings = settings.current
+        guard settings.sourceFormat == .asDelivered else { return .forward }
+        guard settings.format != .auto || isHandlerKnown else { return .caps(FrameCaps.systemMemory) }
         let format = ownFormat
-        let mayHaveAlpha = format == .a420 || format == .i420 && settings.current.format == .auto
-        return .caps(FrameCaps.of(formats: mayHaveAlpha ? [.i420, .a420] : [format]))
+        let mayBeAlpha =
+            settings.format == .auto && format == .i420 && !settings.appliesRotation && !settings.appliesMirror
+        return .caps(FrameCaps.of(formats: mayBeAlpha || format == .a420 ? [.i420, .a420] : [format]))
     }
 
-    /// The answer to an ALLOCATION query. With `src`, the query is forwarded, so that the needs of both branches count,
-    /// unless both need the same.
+    /// The answer to an ALLOCATION query. With `src`, the query is forwarded, so that the needs of both branches count. If
+    /// the frames of `src` are converted, both need the same, but what is behind `src` may not understand strides.
     var answerToAllocation: GhostPad.Answer {
-        hasSource && !convertsSource ? .forward : .understands([.video] + delivery.demand.sufficient)
+        guard hasSource else { return .understands([.video] + delivery.demand.sufficient) }
+        return convertsSource ? .understands(delivery.demand.sufficient) : .forward
     }
 }

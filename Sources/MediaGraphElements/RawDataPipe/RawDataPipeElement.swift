@@ -265,6 +265,9 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         }
     }
 
+    /// Whether the handler exists that decides on the format with `format=auto`, or none is set.
+    var isHandlerKnown: Bool { settings.current.handler.isEmpty || state.withLock { $0.named != nil } }
+
     /// The format of frames that aren't delivered in a subscription's format.
     var ownFormat: VideoFormat { (try? format(for: state.withLock { $0.current })) ?? .i420 }
 
@@ -314,7 +317,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                     settings.current, handler: consumer, format: format, convertsSource: convertsSource)
                 do throws(MediaGraphError) { try convertSource(for: consumer) } catch {
                     delivery.stop()
-                    changeBranch { $0.removeConverter(from: self) }
+                    removeConverter()
                     throw error
                 }
                 // No preroll, so that a graph reaches PLAYING while a pipe waits for a user who isn't in the room.
@@ -353,11 +356,11 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         case .pausedToReady:
             delivery.stop()
             branch.withLock { $0?.showFrames() }
-            changeBranch { $0.removeConverter(from: self) }
+            removeConverter()
             if !hasSource { removeBranch() }
         case .readyToPaused where result == .failure:
             delivery.stop()
-            changeBranch { $0.removeConverter(from: self) }
+            removeConverter()
         case .readyToPaused: delivery.started()
         // Released outside the lock: a handler's `deinit` may call anything.
         case .readyToNull: _ = state.withLock { $0.named.take() }

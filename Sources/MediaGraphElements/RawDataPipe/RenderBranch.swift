@@ -42,21 +42,20 @@ struct RenderBranch: Sendable {
 
     mutating func showFrames() { if let hold = hidden.take() { source?.release(hold) } }
 
-    /// Adds an element that converts the frames before `src`, before data flows. Returns false if it can't be linked.
-    mutating func convert(by converter: Element, in bin: BinElement) -> Bool {
+    /// Links an element of the bin that converts the frames before `src`, before data flows. Returns false if it can't be
+    /// linked.
+    mutating func convert(by converter: Element) -> Bool {
         guard let inlet = converter.staticPad("sink"), let outlet = converter.staticPad("src") else { return false }
-        bin.add(converter)
         self.converter = converter
         source?.setTarget(outlet)
         return outlets[0].link(to: inlet)
     }
 
-    /// Removes the converter, after data flow has ended.
-    mutating func removeConverter(from bin: BinElement) {
-        guard let converter = converter.take() else { return }
-        bin.remove(converter)
-        source?.setTarget(outlets[0])
-    }
+    /// Returns the converter, which the caller must remove from the bin; `nil` if there is none.
+    mutating func takeConverter() -> Element? { converter.take() }
+
+    /// Links `src` to the tee again, after the converter has been removed.
+    func converterRemoved() { source?.setTarget(outlets[0]) }
 
     /// Gives up the pad while data flows. The tee stays until `remove`, since removing it would fail the buffers
     /// inside.

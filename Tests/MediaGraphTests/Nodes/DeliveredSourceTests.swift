@@ -93,6 +93,26 @@ import Testing
         #expect(sizes.all.count == 6)
     }
 
+    @Test("RP-10 with src-format=as-delivered, each frame has its own size behind src when the rotation changes")
+    func rotations() async throws {
+        let graph = try Graph(
+            """
+            videosource name=camera pace=fast ! rawdatapipe name=app apply-rotation=true src-format=as-delivered !
+            rawdatapipe name=source
+            """)
+        let source = RecordingSource(onStart: { sender in
+            for rotation in [Rotation.clockwise90, .none, .clockwise90, .none] {
+                var frame = FrameDescription(width: 64, height: 48)
+                frame.rotation = rotation
+                try sendNow(sender, patternedFrame(width: 64, height: 48), frame)
+            }
+            sender.endOfStream()
+        })
+        try graph.videoSource("camera").attach(source)
+        let (app, sent) = try await frames(graph)
+        #expect(sent.map(\.size) == ["48x64", "64x48", "48x64", "64x48"] && app == sent)
+    }
+
     @Test(
         "RP-12 src-format=as-delivered needs raw frames; check and the start say so", arguments: ["native", "encoded"])
     func otherTypes(type: String) async throws {

@@ -315,4 +315,24 @@ import Testing
         #expect(alice.graph.pipeline.elements.map(\.name) == ["session"])
         await call.leave()
     }
+
+    @Test("CR-8 a canvas shows each frame, whatever latency another branch has")
+    func latency() async throws {
+        let alice = try session("alice", "canvas \(#function)") {
+            let camera = "videotestsrc is-live=true ! video/x-raw,width=32,height=18,framerate=30/1"
+            ($0.camera, $0.auxCamera) = (camera, camera)
+        }
+        // All sinks of the graph wait as long as this one needs.
+        try alice.auxPreview.setCanvas("fakesink sync=true processing-deadline=3000000000")
+        try alice.preview.setCanvas("fakesink name=window sync=true")
+        try await alice.join()
+        let window = try #require(try alice.graph.element("window").staticPad("sink"))
+        let times = Log<UInt64>()
+        window.observeBuffers { times.add($0.presentationTimestamp?.nanoseconds ?? 0) }
+        #expect(try await eventually { times.all.count > 20 })
+        let all = times.all
+        // A queue for a second alone would let a frame pass every two seconds.
+        #expect(zip(all, all.dropFirst()).allSatisfy { $1 - $0 < 500_000_000 }, "\(all)")
+        await alice.leave()
+    }
 }
