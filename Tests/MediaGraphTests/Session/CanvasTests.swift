@@ -306,8 +306,10 @@ import Testing
         let third = try await frames(on: "third", of: alice)
         for number in 1...5 {
             try call.source.sendPattern()
-            #expect(try await eventually { delegate.count == count + 1 + number && third.count == number })
+            #expect(try await eventually { delegate.count == count + 1 + number && third.count >= number })
         }
+        // The frame that was in the observer may reach the last canvas too.
+        #expect(delegate.count == count + 6 && (5...6).contains(third.count), "\(third.count)")
         #expect(alice.graph.pipeline.elements.filter { $0.factoryName == "frameobserver" }.isEmpty)
         try await pipe.unsubscribe(delegate)
         try pipe.setCanvas(nil)
