@@ -121,8 +121,8 @@ public struct GhostPad: Sendable, Equatable {
 
     /// Keeps failures of downstream from stopping the child. Call it once, on a source pad.
     ///
-    /// Buffers are dropped while the pad is unlinked, or linked to an element that isn't running. `refused` is called when downstream rejects a format, on the
-    /// streaming thread, possibly for each buffer.
+    /// Buffers are dropped while the pad is unlinked, or linked to an element that isn't running. `refused` is called when
+    /// downstream rejects a format, on the streaming thread, possibly for each buffer.
     package func ignoreDownstreamFailures(_ refused: @escaping @Sendable () -> Void) {
         let proxy = UnsafeMutableRawPointer(raw).assumingMemoryBound(to: GstProxyPad.self)
         guard let inner = gst_proxy_pad_get_internal(proxy) else { return }
@@ -302,17 +302,13 @@ extension Pad {
         gst_pad_set_chain_function_full(
             pad,
             { pad, parent, buffer in
-                let flow = gst_proxy_pad_chain_default(pad, parent, buffer)
-                if flow == GST_FLOW_NOT_NEGOTIATED { Isolation.of(pad!).report(pad!) }
-                return GST_FLOW_OK
+                Isolation.took(gst_proxy_pad_chain_default(pad, parent, buffer), at: pad!)
             }, Unmanaged.passRetained(Isolation(refused)).toOpaque(),
             { Unmanaged<Isolation>.fromOpaque($0!).release() })
         gst_pad_set_chain_list_function_full(
             pad,
             { pad, parent, list in
-                let flow = gst_proxy_pad_chain_list_default(pad, parent, list)
-                if flow == GST_FLOW_NOT_NEGOTIATED { Isolation.of(pad!).report(pad!) }
-                return GST_FLOW_OK
+                Isolation.took(gst_proxy_pad_chain_list_default(pad, parent, list), at: pad!)
             }, nil, nil)
         gst_pad_set_event_function_full(
             pad,
@@ -363,11 +359,15 @@ extension Pad {
         private let hasReported = Atomic<Bool>(false)
         init(_ refused: @escaping @Sendable (Caps) -> Void) { self.refused = refused }
 
-        static func of(_ pad: UnsafeMutablePointer<GstPad>) -> Isolation {
-            Unmanaged<Isolation>.fromOpaque(pad.pointee.chaindata).takeUnretainedValue()
+        /// Reports a refused format. Returns what upstream gets instead of the bin's result.
+        static func took(_ flow: GstFlowReturn, at pad: UnsafeMutablePointer<GstPad>) -> GstFlowReturn {
+            if flow == GST_FLOW_NOT_NEGOTIATED {
+                Unmanaged<Isolation>.fromOpaque(pad.pointee.chaindata).takeUnretainedValue().report(pad)
+            }
+            return GST_FLOW_OK
         }
 
-        func report(_ pad: UnsafeMutablePointer<GstPad>) {
+        private func report(_ pad: UnsafeMutablePointer<GstPad>) {
             guard !hasReported.exchange(true, ordering: .relaxed), let caps = gst_pad_get_current_caps(pad) else {
                 return
             }

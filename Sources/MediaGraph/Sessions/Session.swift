@@ -110,13 +110,13 @@ public final class Session: Sendable {
         guard before == .outside || before == .previewing else {
             throw .wrongUsage(.init("the session", actual: "has already been joined; call leave() first"))
         }
-        if before == .outside { resetPreviews() }
         if before == .previewing {
             do throws(MediaGraphError) { try await joinFromPreview() } catch {
                 endJoining(in: .previewing, [])
                 throw error
             }
         } else {
+            resetPreviews()
             do throws(MediaGraphError) { try await start(joins: true, leaveCount) } catch {
                 giveUp(.joining)
                 throw error
@@ -329,9 +329,8 @@ public final class Session: Sendable {
     /// If a source of this user fails in the room, only its stream or the share that it feeds ends, with a warning. A
     /// canvas that fails is removed with a warning. Any other failure while the user joins ends the session.
     private func outlives(_ failed: (element: Element, failure: ElementFailure)?) -> Bool {
-        let phase = state.withLock { $0.phase }
+        let (phase, pipes) = state.withLock { ($0.phase, Array($0.pipes.values)) }
         guard let (element, failure) = failed else { return phase == .joining || phase == .joined }
-        let pipes = state.withLock { Array($0.pipes.values) }
         if pipes.contains(where: { $0.canvas.forget(ifItContains: element) }) { return true }
         guard phase == .joined else { return false }
         if share.forget(ifItContains: element, failure) { return true }

@@ -9,7 +9,8 @@ import MediaGraphSession
 /// graph: nothing is opened or initialized twice, and the preview continues without a gap. (A separate preview graph
 /// would have to close the camera first, and would call the external source outside of this session.)
 ///
-/// In the room, the preview is on unless ``stop()`` has turned it off. You may subscribe at any time, also before ``start()``.
+/// In the room, the preview is on unless ``stop()`` has turned it off. You may subscribe at any time, also before
+/// ``start()``.
 public struct SessionPreview: Sendable {
     let session: Session
     /// The camera whose video the preview delivers.
@@ -21,17 +22,14 @@ public struct SessionPreview: Sendable {
                 name: channel.previewPad, kind: .preview(channel), user: session.context.user, isLocal: true))
     }
 
-    /// Starts the preview (startPreview). Outside of the room, also starts the cameras if they aren't running, without joining the room. Throws `noDevice` or `deviceBusy` if a camera can't be opened.
-    public func start() async throws(MediaGraphError) {
-        try await session.startPreview(channel)
-    }
+    /// Starts the preview (startPreview). Outside of the room, also starts the cameras if they aren't running, without
+    /// joining the room. Throws `noDevice` or `deviceBusy` if a camera can't be opened.
+    public func start() async throws(MediaGraphError) { try await session.startPreview(channel) }
 
     /// Stops the preview (stopPreview). In the room, the camera goes on sending, and the preview stays off until ``start()``
     /// or the end of the session; when the user joins again, it is on. Outside of the room, the cameras are closed if
     /// ``start()`` has been called for no other preview.
-    public func stop() async {
-        await session.stopPreview(channel)
-    }
+    public func stop() async { await session.stopPreview(channel) }
 
     /// Sends the preview's frames to `delegate`, from the next frame on, scaled down to the height of `resolution` if
     /// they are higher. The preview keeps only a weak reference. Subscribing a delegate again changes its resolution.
@@ -115,6 +113,7 @@ extension Session {
         }
     }
 
+    /// Turns a camera's preview off or on.
     func setPreview(_ channel: PublishChannel, isOff: Bool) {
         // Can't fail: the property accepts both values at any time.
         sessionGraph.element.configure(channel.previewOffProperty, to: isOff)

@@ -122,14 +122,13 @@ public struct SessionPipe: Sendable {
     }
 
     /// Shows the pipe's frames with these elements, such as `videoconvert ! autovideosink`, in addition to the delegates
-    /// (ZEGO's canvas of startPlayingStream). The pipe needs no delegate. You may replace the canvas at any time. `nil` restores
-    /// ``CustomVideoRender/engineRender``, which shows frames only while the pipe has delegates.
+    /// (ZEGO's canvas of startPlayingStream). The pipe needs no delegate. You may replace the canvas at any time. `nil`
+    /// restores ``CustomVideoRender/engineRender``, which shows frames only while the pipe has delegates.
     ///
     /// The canvas gets the user's frames as they are sent: at full size, neither turned nor mirrored. Begin it with
     /// `upright` to turn them, and with `videoflip method=horizontal-flip` for a picture as in a mirror. If it is too slow,
-    /// its oldest frames are dropped. It stays when the user leaves. If one of its
-    /// elements fails, for example because its window is closed, the canvas is removed with a
-    /// ``SessionEvent/warning(_:)``.
+    /// its oldest frames are dropped. It stays when the user leaves. If one of its elements fails, for example because its
+    /// window is closed, the canvas is removed with a ``SessionEvent/warning(_:)``.
     ///
     /// Throws `noSuchUser` if the user isn't in the room, and `invalidParameter` if the description is invalid or has no
     /// sink.

@@ -21,8 +21,13 @@ final class DeliveredFrames: BufferTransform, @unchecked Sendable {
 
         /// The formats that delivered frames can have.
         var caps: Caps {
-            let formats = setup.format.map { $0 == .i420 && setup.keepsAlpha || $0 == .a420 ? [.i420, .a420] : [$0] }
-            return FrameCaps.of(formats: formats ?? supported)
+            guard let format = setup.format else { return FrameCaps.of(formats: supported) }
+            return Self.caps(format, keepsAlpha: setup.keepsAlpha)
+        }
+
+        /// The caps of frames that a pipe delivers in this format: I420 or A420, as the stream has alpha, if it keeps that.
+        static func caps(_ format: VideoFormat, keepsAlpha: Bool) -> Caps {
+            FrameCaps.of(formats: format == .i420 && keepsAlpha || format == .a420 ? [.i420, .a420] : [format])
         }
     }
 

@@ -47,12 +47,10 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
             return demand != before
         }
 
-        /// Whether frames that have an alpha plane keep it: if `format` is `auto`, the handler accepts A420 as well,
-        /// and frames aren't turned or mirrored, which `videoflip` can't do with an alpha plane.
+        /// Whether frames that have an alpha plane keep it: if the settings allow it, and the handler accepts A420 as well.
         private var keepsAlpha: Bool {
             let supported = handler?.consumer.formats ?? []
-            return settings.format == .auto && !settings.appliesRotation && !settings.appliesMirror
-                && (supported.isEmpty || supported.contains(.a420))
+            return settings.allowsAlpha && (supported.isEmpty || supported.contains(.a420))
         }
 
         var setup: Subscription.Setup {

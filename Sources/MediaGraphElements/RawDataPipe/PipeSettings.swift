@@ -121,6 +121,9 @@ struct PipeSettings: HandlerSettings {
     var sourceFormat = SourceFormat.unchanged
     var onError = FailurePolicy.stop
 
+    /// Whether frames that have an alpha plane may keep it. `videoflip` can't turn or mirror them.
+    var allowsAlpha: Bool { format == .auto && !appliesRotation && !appliesMirror }
+
     /// Throws if frames in this format can't be turned or mirrored as set.
     func checkTurning(_ format: VideoFormat) throws(MediaGraphError) {
         guard appliesRotation || appliesMirror else { return }

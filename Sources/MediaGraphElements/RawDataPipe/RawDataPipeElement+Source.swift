@@ -43,10 +43,7 @@ extension RawDataPipeElement {
         let settings = settings.current
         guard settings.sourceFormat == .asDelivered else { return .forward }
         guard settings.format != .auto || isHandlerKnown else { return .caps(FrameCaps.systemMemory) }
-        let format = ownFormat
-        let mayBeAlpha =
-            settings.format == .auto && format == .i420 && !settings.appliesRotation && !settings.appliesMirror
-        return .caps(FrameCaps.of(formats: mayBeAlpha || format == .a420 ? [.i420, .a420] : [format]))
+        return .caps(DeliveredFrames.Form.caps(ownFormat, keepsAlpha: settings.allowsAlpha))
     }
 
     /// The answer to an ALLOCATION query. With `src`, the query is forwarded, so that the needs of both branches count. If

@@ -14,12 +14,15 @@ import Testing
         let source = RecordingSource()
         let alice: Session
         let bob: Session
+        /// The events of alice's session.
+        let log = SessionLog()
         init(_ room: String, _ edit: (inout SessionContext) -> Void = { _ in }) async throws {
             let source = source
             let (alice, bob) = (
                 try session("alice", room, edit), try session("bob", room) { $0.externalVideoSource = source }
             )
             (self.alice, self.bob) = (alice, bob)
+            alice.delegate = log
             for session in [alice, bob] { try await session.join() }
             #expect(try await eventually { alice.remoteUsers.count == 1 })
         }
@@ -187,9 +190,7 @@ import Testing
     @Test("CR-8 a canvas that fails is removed with a warning, and the call and its delegates go on")
     func failingCanvas() async throws {
         let call = try await Call(#function)
-        let alice = call.alice
-        let log = SessionLog()
-        alice.delegate = log
+        let (alice, log) = (call.alice, call.log)
         let pipe = try alice.user("bob").videoPipe
         let delegate = PipeLog()
         try pipe.subscribe(delegate, resolution: .native)
@@ -227,9 +228,7 @@ import Testing
     @Test("CR-8 a canvas that refuses the format is removed with the remedy, and delegates lose no frame")
     func refusedFormat() async throws {
         let call = try await Call(#function)
-        let alice = call.alice
-        let log = SessionLog()
-        alice.delegate = log
+        let (alice, log) = (call.alice, call.log)
         let pipe = try alice.user("bob").videoPipe
         let delegate = PipeLog()
         _ = try await call.subscribe(delegate)
