@@ -108,7 +108,13 @@ package struct ElementFactoryInfo: Sendable, Hashable {
 
     /// The element messages that the element posts on the bus, by name, with a text about their fields. Empty unless
     /// the class documents them.
-    package var messages: [(name: String, text: String)] {
+    package var messages: [(name: String, text: String)] { documentation(with: "message-") }
+
+    /// The element's action signals, by name, with a text about their arguments. Empty unless the class documents them.
+    package var actions: [(name: String, text: String)] { documentation(with: "action-") }
+
+    /// The texts in the factory's details whose keys have a prefix, by the rest of the key.
+    private func documentation(with prefix: String) -> [(name: String, text: String)] {
         guard let factory = gst_element_factory_find(name) else { return [] }
         defer { gst_object_unref(UnsafeMutableRawPointer(factory)) }
         guard let keys = gst_element_factory_get_metadata_keys(factory) else { return [] }
@@ -119,8 +125,8 @@ package struct ElementFactoryInfo: Sendable, Hashable {
             names.append(String(cString: key))
             next += 1
         }
-        return names.filter { $0.hasPrefix("message-") }.sorted().map { key in
-            (String(key.dropFirst("message-".count)), metadata(key))
+        return names.filter { $0.hasPrefix(prefix) }.sorted().map { key in
+            (String(key.dropFirst(prefix.count)), metadata(key))
         }
     }
 

@@ -151,3 +151,25 @@ extension String: ValueConvertible {
     /// Writes the string to a value of the type `gtype`.
     public func store(in value: inout Value) { g_value_set_string(&value.raw, isEmpty ? nil : self) }
 }
+
+/// A NULL `GBytes` is read as an empty array.
+extension [UInt8]: ValueConvertible {
+    /// `G_TYPE_BYTES`.
+    public static var gtype: GType { g_bytes_get_type() }
+
+    /// Copies the bytes from a value; `nil` if the value has another type.
+    public init?(_ value: borrowing Value) {
+        guard value.holds(Self.gtype) else { return nil }
+        self = value.read { value in
+            guard let bytes = g_value_get_boxed(value) else { return [] }
+            var size: gsize = 0
+            let start = g_bytes_get_data(OpaquePointer(bytes), &size)
+            return [UInt8](UnsafeRawBufferPointer(start: start, count: Int(size)))
+        }
+    }
+
+    /// Writes a copy of the bytes to a value of the type `gtype`.
+    public func store(in value: inout Value) {
+        g_value_take_boxed(&value.raw, UnsafeRawPointer(g_bytes_new(self, gsize(count))))
+    }
+}

@@ -130,10 +130,14 @@ public enum ElementClass {
         for (index, property) in declaration.properties.enumerated() {
             g_object_class_install_property(object, guint(index + 1), property.specification())
         }
+        for action in declaration.actions { action.install(in: object.pointee.g_type_class.g_type) }
 
         let element = klass.assumingMemoryBound(to: GstElementClass.self)
         gst_element_class_set_metadata(
             element, declaration.longName, declaration.classification, declaration.summary, declaration.author)
+        for action in declaration.actions {
+            gst_element_class_add_metadata(element, "action-\(action.name)", action.documentation)
+        }
         for message in declaration.messages {
             // GStreamer's registry refuses the whole plugin if a key isn't a valid field name of a structure.
             gst_element_class_add_metadata(element, "message-\(message.name)", message.documentation)

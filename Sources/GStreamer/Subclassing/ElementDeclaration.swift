@@ -1,6 +1,6 @@
 import CGStreamer
 
-/// The metadata, pad templates, properties and messages of an element class, as `gst-inspect-1.0` prints them.
+/// The metadata, pad templates, properties, actions and messages of an element class, as `gst-inspect-1.0` prints them.
 public struct ElementDeclaration: Sendable {
     /// The name in descriptions, such as "rawdatapipe".
     public var factoryName: String
@@ -19,6 +19,8 @@ public struct ElementDeclaration: Sendable {
     public var padTemplates: [PadTemplate]
     /// The element's own properties, without those of its parent class.
     public var properties: [PropertyDeclaration]
+    /// The action signals by which programs make the element do something.
+    public var actions: [ActionDeclaration]
     /// The element messages that the element posts on the bus. `gst-inspect-1.0` prints them among the factory's
     /// details.
     public var messages: [MessageDeclaration]
@@ -30,7 +32,7 @@ public struct ElementDeclaration: Sendable {
     public init(
         factoryName: String, typeName: String, longName: String, classification: String, summary: String,
         author: String, padTemplates: [PadTemplate], properties: [PropertyDeclaration] = [],
-        messages: [MessageDeclaration] = [], abiVersion: Int
+        actions: [ActionDeclaration] = [], messages: [MessageDeclaration] = [], abiVersion: Int
     ) {
         self.factoryName = factoryName
         self.typeName = typeName
@@ -40,6 +42,7 @@ public struct ElementDeclaration: Sendable {
         self.author = author
         self.padTemplates = padTemplates
         self.properties = properties
+        self.actions = actions
         self.messages = messages
         self.abiVersion = abiVersion
     }

@@ -35,7 +35,8 @@ struct ElementRecord: Codable, Equatable {
         var inheritedFrom: String?
     }
 
-    struct Message: Codable, Equatable {
+    /// An action signal or an element message.
+    struct Signal: Codable, Equatable {
         var name: String
         var meaning: String
     }
@@ -49,7 +50,8 @@ struct ElementRecord: Codable, Equatable {
     var plugin: String?
     var pads: [Pad]
     var properties: [Property]
-    var messages: [Message]
+    var actions: [Signal]
+    var messages: [Signal]
     /// The handlers that a node of MediaGraph can run; `nil` for other elements.
     var handlers: [HandlerRecord]?
 }
@@ -109,7 +111,8 @@ extension ElementRecord {
             if property.declaringTypeName != info.typeName { record.inheritedFrom = property.declaringTypeName }
             return record
         }
-        messages = info.messages.map { Message(name: $0.name, meaning: $0.text) }
+        actions = info.actions.map { Signal(name: $0.name, meaning: $0.text) }
+        messages = info.messages.map { Signal(name: $0.name, meaning: $0.text) }
         let own = HandlerRegistry.shared.handlers(of: info.name)
         handlers = own.isEmpty ? nil : own.map(HandlerRecord.init)
     }

@@ -91,8 +91,8 @@ struct InspectText {
             lines += section(
                 "properties of every \(parent)", element.properties.filter { $0.inheritedFrom == parent }.map(property))
         }
-        lines += section(
-            "messages", element.messages.map { "  \(style.paint($0.name, .name))\n\(paragraph($0.meaning))" })
+        lines += section("actions", element.actions.map(signal))
+        lines += section("messages", element.messages.map(signal))
         if let handlers = element.handlers {
             lines += section("handlers", handlers.flatMap { handlerLines($0, column: 16) })
         }
@@ -101,6 +101,10 @@ struct InspectText {
 
     private func section(_ title: String, _ lines: [String]) -> [String] {
         lines.isEmpty ? [] : ["", style.paint(title, .bold)] + lines
+    }
+
+    private func signal(_ signal: ElementRecord.Signal) -> String {
+        "  \(style.paint(signal.name, .name))\n\(paragraph(signal.meaning))"
     }
 
     private func paragraph(_ text: String) -> String { "      " + TextWidth.wrapped(text, to: width, indent: 6) }
