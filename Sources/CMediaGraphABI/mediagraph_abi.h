@@ -22,7 +22,7 @@
 // Raise this version with each change of this interface, and with each other change that keeps one copy from using the
 // nodes of another. Both are checked: the version in a structure when it is read, and the nodes' version, which their
 // GTypes carry, when a second copy registers the same nodes.
-#define MEDIAGRAPH_ABI_VERSION 11u
+#define MEDIAGRAPH_ABI_VERSION 12u
 
 typedef struct {
     int32_t code;  // MediaGraphError.Code; 0: none

@@ -35,6 +35,8 @@ struct RunCommand: AsyncParsableCommand {
               set NODE.PROPERTY=VALUE   sets a property, with a value as in a description:
                                         set call.mic-muted=true mutes a session's microphone
               get NODE.PROPERTY         shows the value of a property
+              send NODE.USER TEXT       sends a command to another user in a session's room
+              send NODE TEXT            sends a command to all other users there
               help                      shows this list
               quit                      ends the streams, then the run, like Ctrl-C
               The handler and options of a preprocessor can be set too. A new handler

@@ -5,12 +5,16 @@ import MediaGraphSession
 
 /// The messages between the processes of a room, except buffers (`BufferMessage`). Each is encoded as JSON.
 enum PeerMessage: Sendable, Codable {
-    /// The first message on every connection, with the sender's users.
-    case hello(version: Int, users: [String])
+    /// The first message on every connection. A `joined` for each of the sender's users follows.
+    case hello(version: Int)
     /// A user of the sender has joined.
-    case joined(String)
+    case joined(String, UserProfile)
     /// A user of the sender has left.
     case left(String)
+    /// A user of the sender has another profile.
+    case profile(String, UserProfile)
+    /// A user of the sender sends a command to a user of the receiver or, if `to` is `nil`, to all of them.
+    case command(SharedCommand, from: String, to: String?)
     /// A stream of a user of the sender has changed, whether or not the receiver reads it.
     case stream(StreamKey, StreamChange)
     /// The sender wants to read a stream of the receiver, at this resolution. Sent again when the resolution changes.
@@ -35,7 +39,7 @@ enum PeerMessage: Sendable, Codable {
 
     /// The version of the messages. Increment it when processes of different versions could no longer understand each
     /// other.
-    static let version = 8
+    static let version = 9
 
     var isGreeting: Bool {
         guard case .hello = self else { return false }
@@ -50,8 +54,37 @@ enum PeerMessage: Sendable, Codable {
     /// Decodes a message; `nil` if the data isn't a message of this version.
     init?(_ bytes: Data) {
         guard let message = try? JSONDecoder().decode(PeerMessage.self, from: bytes) else { return nil }
-        if case .hello(let version, _) = message, version != Self.version { return nil }
+        if case .hello(let version) = message, version != Self.version { return nil }
         self = message
+    }
+}
+
+/// A command that is valid, encoded as one of two fields. Base64 takes less space than an array of numbers.
+struct SharedCommand: Sendable, Codable {
+    let command: SessionCommand
+
+    private enum Key: CodingKey { case text, bytes }
+
+    init(_ command: SessionCommand) { self.command = command }
+
+    init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: Key.self)
+        if let text = try fields.decodeIfPresent(String.self, forKey: .text) {
+            command = .text(text)
+        } else {
+            command = .bytes([UInt8](try fields.decode(Data.self, forKey: .bytes)))
+        }
+        do { try command.validate() } catch {
+            throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: "\(error)"))
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: Key.self)
+        switch command {
+        case .text(let text): try fields.encode(text, forKey: .text)
+        case .bytes(let bytes): try fields.encode(Data(bytes), forKey: .bytes)
+        }
     }
 }
 

@@ -25,6 +25,10 @@ final class PeerOutbox: Sendable {
     /// messages, far more than changes of users and streams cause while a process is suspended for a moment.
     static let limit = 1 << 20
 
+    /// The size of queued messages, in bytes, above which commands are refused. Applications can send any number of them,
+    /// and that must not close the connection.
+    static let commandLimit = limit / 4
+
     private let socket: LocalSocket
     private let state = Mutex(State())
 
@@ -33,11 +37,21 @@ final class PeerOutbox: Sendable {
     /// Sends a message, or queues it. If too much is queued, closes the connection.
     func send(_ message: Data) {
         post { state in
-            if !state.isWaiting, !state.isRefused(by: socket, message) { return }
-            state.messages.append(message)
-            state.size += message.count
+            state.send(message, to: socket)
             if state.size > Self.limit { state.close(socket) }
         }
+    }
+
+    /// Sends a message as `send` does. Returns false, and doesn't send it, if the connection is closed or if other
+    /// messages have been waiting for the other process to read.
+    func sendUnlessFull(_ message: Data) -> Bool {
+        var isAccepted = false
+        post { state in
+            guard state.size + message.count <= Self.commandLimit else { return }
+            state.send(message, to: socket)
+            isAccepted = !state.isClosed
+        }
+        return isAccepted
     }
 
     /// Tells the other process that one of its memories is no longer in use here. The number of queued releases is
@@ -79,6 +93,13 @@ final class PeerOutbox: Sendable {
 }
 
 extension PeerOutbox.State {
+    /// Sends a message, or queues it behind others or if the socket is full.
+    fileprivate mutating func send(_ message: Data, to socket: LocalSocket) {
+        if !isWaiting, !isRefused(by: socket, message) { return }
+        messages.append(message)
+        size += message.count
+    }
+
     /// Sends a message. Returns true if the socket is full, so that the message has to wait.
     fileprivate mutating func isRefused(by socket: LocalSocket, _ message: Data) -> Bool {
         switch socket.send(message) {

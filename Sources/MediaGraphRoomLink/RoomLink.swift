@@ -121,7 +121,7 @@ final class RoomLink: RoomTransport {
     private func register(replacing entry: RoomDirectory.Entry) throws(MediaGraphError) {
         let new = try directory.enter(again: entry.endpoint, while: { [self] in isRunning })
         // Perhaps only the socket was removed. A name that is still locked can't be claimed again, not even here.
-        let lost = Set(state.withLock { $0.users }.filter { !$0.value.isInPlace }.keys)
+        let lost = Set(state.withLock { $0.users }.filter { !$0.value.name.isInPlace }.keys)
         let isStopped = state.withLock { state in
             guard !state.isStopped else { return true }
             state.entry = new
@@ -142,8 +142,10 @@ final class RoomLink: RoomTransport {
             let problem = Mutex<MediaGraphError?>(nil)
             let isMine = state.withLock { state in
                 // The user may have left in the meantime, and may even be joining again, which claims the name too.
-                guard state.unclaimed.contains(user), state.claiming[user] == nil else { return false }
-                state.beginClaim(of: user) { outcome in
+                guard state.unclaimed.contains(user), state.claiming[user] == nil,
+                    let profile = state.users[user]?.profile
+                else { return false }
+                state.beginClaim(of: user, profile) { outcome in
                     if case .refused(let error) = outcome { problem.withLock { $0 = error } }
                 }
                 return true
@@ -193,7 +195,8 @@ final class RoomLink: RoomTransport {
         let isWanted = state.withLock { state in
             guard !state.isStopped else { return false }
             state.peers.append(peer)
-            peer.send(.hello(version: PeerMessage.version, users: state.users.keys.sorted()))
+            peer.send(.hello(version: PeerMessage.version))
+            for (user, local) in state.users { peer.send(.joined(user, local.profile)) }
             for (key, change) in state.announced.changes { peer.send(.stream(key, change)) }
             return true
         }
@@ -219,11 +222,11 @@ final class RoomLink: RoomTransport {
     ///
     /// Reports a refusal with `alreadyInUse` while another process has the name, and with `timeOut` if another process
     /// doesn't release the folder's lock.
-    func join(_ user: String, _ report: @escaping @Sendable (JoinOutcome) -> Void) {
+    func join(_ user: String, _ profile: UserProfile, _ report: @escaping @Sendable (JoinOutcome) -> Void) {
         let isNew = state.withLock { state in
             // The thread of an earlier claim, which has been given up, may not have ended. It goes on with this one, so
             // that the two claims don't exclude each other.
-            defer { state.beginClaim(of: user, report) }
+            defer { state.beginClaim(of: user, profile, report) }
             return state.claiming[user] == nil
         }
         guard isNew else { return }
@@ -259,7 +262,7 @@ final class RoomLink: RoomTransport {
             }
             state.claiming[user] = nil
             switch result {
-            case .success(let name?): return (report, .joined(hasMoved: state.add(user, name)))
+            case .success(let name?): return (report, .joined(hasMoved: state.add(user, claim.profile, name)))
             case .success(nil): return (report, .refused(.nameTaken(user, in: directory.room)))
             case .failure(let error): return (report, .refused(error))
             }
@@ -278,7 +281,7 @@ final class RoomLink: RoomTransport {
             state.claiming[user]?.report = nil
             let keys = state.forwarders.keys.filter { $0.user == user }
             defer { for key in keys { state.forwarders[key] = nil } }
-            let claim = state.users.removeValue(forKey: user)
+            let claim = state.users.removeValue(forKey: user)?.name
             state.unclaimed.remove(user)
             state.announced.forgetStreams(of: user)
             return (claim, keys.compactMap { state.forwarders[$0] }, claim != nil)
@@ -301,15 +304,42 @@ final class RoomLink: RoomTransport {
         try directory.claimShare(user)
     }
 
-    var remoteUsers: [String] { state.withLock { $0.remote.keys.sorted() } }
+    var remoteUsers: [String: UserProfile] { state.withLock { $0.remote.mapValues(\.profile) } }
+
+    func profileChanged(of user: String, to profile: UserProfile) {
+        state.withLock { state in
+            state.users[user]?.profile = profile
+            for peer in state.peers { peer.send(.profile(user, profile)) }
+        }
+    }
+
+    func send(_ command: SessionCommand, from user: String, to recipient: String?) throws(MediaGraphError) {
+        let shared = SharedCommand(command)
+        let missed = state.withLock { state -> [String]? in
+            let recipients = recipient.map { name in state.remote.filter { $0.key == name } } ?? state.remote
+            guard recipient == nil || !recipients.isEmpty else { return nil }
+            // A peer passes on a command to all of its users.
+            let peers = state.peers.filter { peer in recipients.values.contains { $0.peer === peer } }
+            let full = peers.filter { !$0.send(shared, from: user, to: recipient) }
+            return recipients.filter { recipient in full.contains { $0 === recipient.value.peer } }.keys.sorted()
+        }
+        guard let missed else { throw .noSuchUser(.init("user \"\(recipient ?? "")\"", actual: "has left the room")) }
+        guard missed.isEmpty else {
+            throw .tooFrequent(
+                .init(
+                    "the command to \(missed.joined(separator: ", "))",
+                    actual: "can't be sent: earlier ones haven't been read yet; try again later"))
+        }
+    }
 
     // MARK: Other processes' users
 
     /// Records that a peer has announced a user.
-    func joined(_ user: String, with peer: RoomPeer) {
+    func joined(_ user: String, _ profile: UserProfile, with peer: RoomPeer) {
         notify {
             state.withLock { state in
-                if state.users[user] == nil { state.claims[user, default: []].append(peer) }
+                guard state.users[user] == nil else { return }
+                state.claims[user, default: []].append(RemoteUser(peer: peer, profile: profile))
             }
             settle(user)
         }
@@ -319,7 +349,7 @@ final class RoomLink: RoomTransport {
     func left(_ user: String, with peer: RoomPeer) {
         notify {
             state.withLock { state in
-                state.claims[user]?.removeAll { $0 === peer }
+                state.claims[user]?.removeAll { $0.peer === peer }
                 if state.claims[user]?.isEmpty == true { state.claims[user] = nil }
             }
             settle(user)
@@ -333,7 +363,7 @@ final class RoomLink: RoomTransport {
         let (old, new, isDone) = state.withLock {
             ($0.remote[user], $0.claims[user]?.last, $0.isStopped || $0.users[user] != nil)
         }
-        guard old !== new, !isDone else { return }
+        guard old?.peer !== new?.peer, !isDone else { return }
         if old != nil {
             state.withLock { state in
                 state.remote[user] = nil
@@ -347,20 +377,43 @@ final class RoomLink: RoomTransport {
             return !state.isStopped
         }
         guard isTold else { return }
-        delegate.remoteJoined(user)
+        delegate.remoteJoined(user, new.profile)
+    }
+
+    /// Tells the room that a peer's user has another profile.
+    func profileChanged(of user: String, to profile: UserProfile, with peer: RoomPeer) {
+        notify {
+            let isTold = state.withLock { state in
+                if let index = state.claims[user]?.firstIndex(where: { $0.peer === peer }) {
+                    state.claims[user]?[index].profile = profile
+                }
+                guard state.remote[user]?.peer === peer, !state.isStopped else { return false }
+                state.remote[user]?.profile = profile
+                return true
+            }
+            if isTold { delegate.remoteProfileChanged(of: user, to: profile) }
+        }
+    }
+
+    /// Passes on a command of a peer's user.
+    func received(_ command: SessionCommand, from user: String, to recipient: String?, with peer: RoomPeer) {
+        notify {
+            guard state.withLock({ $0.remote[user]?.peer === peer && !$0.isStopped }) else { return }
+            delegate.remoteSent(command, from: user, to: recipient)
+        }
     }
 
     /// Tells the room that a stream of a peer's user has changed.
     func streamChanged(_ key: StreamKey, _ change: StreamChange, with peer: RoomPeer) {
         notify {
-            guard state.withLock({ $0.remote[key.user] === peer && !$0.isStopped }) else { return }
+            guard state.withLock({ $0.remote[key.user]?.peer === peer && !$0.isStopped }) else { return }
             delegate.remoteStreamChanged(key, change)
         }
     }
 
     func setDemand(_ resolution: Resolution?, for key: StreamKey) {
         state.withLock { state in
-            guard let peer = state.remote[key.user], state.reading[key] != resolution else { return }
+            guard let peer = state.remote[key.user]?.peer, state.reading[key] != resolution else { return }
             state.reading[key] = resolution
             peer.send(resolution.map { .read(key, $0) } ?? .unread(key))
         }
@@ -369,13 +422,13 @@ final class RoomLink: RoomTransport {
     /// Asks the peer for a key frame of a stream that is read here.
     func requestKeyFrame(_ key: StreamKey) {
         state.withLock { state in
-            if state.reading[key] != nil { state.remote[key.user]?.send(.keyFrame(key)) }
+            if state.reading[key] != nil { state.remote[key.user]?.peer.send(.keyFrame(key)) }
         }
     }
 
     /// The stream to which a peer's buffer belongs; `nil` if the stream isn't read here any more.
     func remoteStream(_ key: StreamKey, of peer: RoomPeer) -> RoomStream? {
-        guard state.withLock({ $0.remote[key.user] === peer && $0.reading[key] != nil }) else { return nil }
+        guard state.withLock({ $0.remote[key.user]?.peer === peer && $0.reading[key] != nil }) else { return nil }
         return delegate.stream(key)
     }
 

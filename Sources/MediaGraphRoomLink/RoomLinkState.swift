@@ -5,13 +5,27 @@ extension RoomLink {
     /// A claim of a user's name, on its way.
     struct Claim: Sendable {
         let number: UInt64
+        let profile: UserProfile
         /// `nil` after the user has left: then the claim is given up.
         var report: (@Sendable (JoinOutcome) -> Void)?
     }
 
+    /// A user of this process.
+    struct LocalUser: Sendable {
+        /// The lock on the user's name.
+        var name: FileLock
+        var profile: UserProfile
+    }
+
+    /// A user whom a peer has announced.
+    struct RemoteUser: Sendable {
+        let peer: RoomPeer
+        var profile: UserProfile
+    }
+
     struct State: Sendable {
-        /// This process's users, each with the lock on its name.
-        var users: [String: FileLock] = [:]
+        /// This process's users.
+        var users: [String: LocalUser] = [:]
         /// The users for whom a thread claims the name.
         var claiming: [String: Claim] = [:]
         /// The number of claims so far.
@@ -23,9 +37,9 @@ extension RoomLink {
         var strangers: Set<Int> = []
         /// The peers that have announced each user, the latest last. There may be several, because a process that was
         /// restarted or has reconnected may be heard before its old connection ends.
-        var claims: [String: [RoomPeer]] = [:]
-        /// The peer of each user of whom the room has been told.
-        var remote: [String: RoomPeer] = [:]
+        var claims: [String: [RemoteUser]] = [:]
+        /// The users of whom the room has been told.
+        var remote: [String: RemoteUser] = [:]
         /// The remote streams that this process reads.
         var reading: [StreamKey: Resolution] = [:]
         /// The streams of this process that peers read.
@@ -42,21 +56,27 @@ extension RoomLink {
 
 extension RoomLink.State {
     /// Records that a user's name is being claimed. An earlier claim of the same name is given up.
-    mutating func beginClaim(of user: String, _ report: @escaping @Sendable (JoinOutcome) -> Void) {
+    mutating func beginClaim(
+        of user: String, _ profile: UserProfile, _ report: @escaping @Sendable (JoinOutcome) -> Void
+    ) {
         claimCount += 1
-        claiming[user] = RoomLink.Claim(number: claimCount, report: report)
+        claiming[user] = RoomLink.Claim(number: claimCount, profile: profile, report: report)
     }
 
     /// Adds a user of this process, whose name has been claimed, or replaces the lock on the name. Returns whether the
     /// user was one of the remote users until now: another process may have released the name without having announced
     /// it yet.
-    mutating func add(_ user: String, _ name: FileLock) -> Bool {
+    mutating func add(_ user: String, _ profile: UserProfile, _ name: FileLock) -> Bool {
         unclaimed.remove(user)
-        guard users.updateValue(name, forKey: user) == nil else { return false }
+        guard users[user] == nil else {
+            users[user]?.name = name
+            return false
+        }
+        users[user] = RoomLink.LocalUser(name: name, profile: profile)
         claims[user] = nil
         let hasMoved = remote.removeValue(forKey: user) != nil
         for key in reading.keys where key.user == user { reading[key] = nil }
-        for peer in peers { peer.send(.joined(user)) }
+        for peer in peers { peer.send(.joined(user, profile)) }
         return hasMoved
     }
 

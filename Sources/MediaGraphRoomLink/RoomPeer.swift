@@ -52,6 +52,11 @@ final class RoomPeer: Sendable {
     /// Sends a message. It is never lost: if the socket is full, it is queued.
     func send(_ message: PeerMessage) { outbox.send(message.bytes) }
 
+    /// Sends a command. Returns false, and doesn't send it, if the peer doesn't read fast enough.
+    func send(_ command: SharedCommand, from user: String, to recipient: String?) -> Bool {
+        outbox.sendUnlessFull(PeerMessage.command(command, from: user, to: recipient).bytes)
+    }
+
     /// Sends a buffer. Returns false if the buffer can't be sent at once and is therefore lost to this peer.
     func send(_ bytes: Data, descriptor: Int32?) -> Bool { outbox.offer(bytes, descriptor: descriptor) }
 
@@ -88,10 +93,17 @@ final class RoomPeer: Sendable {
     /// Handles a message. Returns false if it is invalid.
     private func handle(_ message: PeerMessage) -> Bool {
         switch message {
-        case .hello(_, let users): return users.allSatisfy(join)
-        case .joined(let user): return join(user)
+        case .hello: break
+        case .joined(let user, let profile): return join(user, profile)
         case .left(let user):
             if state.withLock({ $0.users.remove(user) }) != nil { room.left(user, with: self) }
+        case .profile(let user, let profile):
+            guard profile.violatedRequirement == nil else { return false }
+            if state.withLock({ $0.users.contains(user) }) { room.profileChanged(of: user, to: profile, with: self) }
+        case .command(let command, let user, let recipient):
+            if state.withLock({ $0.users.contains(user) }) {
+                room.received(command.command, from: user, to: recipient, with: self)
+            }
         case .stream(let key, let change): room.streamChanged(key, change, with: self)
         case .read(let key, let resolution): room.forward(key, resolution, to: self)
         case .unread(let key): room.stopForwarding(key, to: self)
@@ -135,14 +147,14 @@ final class RoomPeer: Sendable {
         state.withLock { $0.users.contains(key.user) } ? room.remoteStream(key, of: self) : nil
     }
 
-    /// Adds a user. Returns false for an invalid name, and if the peer has too many users.
-    private func join(_ user: String) -> Bool {
-        guard SessionName.requirement(violatedBy: user) == nil else { return false }
+    /// Adds a user. Returns false for an invalid name or profile, and if the peer has too many users.
+    private func join(_ user: String, _ profile: UserProfile) -> Bool {
+        guard SessionName.requirement(violatedBy: user) == nil, profile.violatedRequirement == nil else { return false }
         let (isNew, isTooMany) = state.withLock { state in
             (state.users.insert(user).inserted, state.users.count > Self.mostUsers)
         }
         guard !isTooMany else { return false }
-        if isNew { room.joined(user, with: self) }
+        if isNew { room.joined(user, profile, with: self) }
         return true
     }
 

@@ -90,6 +90,18 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
                 .setting(
                     "user", of: Self.self, \.user, "The user's name in the room; if empty, the element's name"),
                 .setting(
+                    "display-name", of: Self.self, \.displayName, changes: .always,
+                    """
+                    The name that the other users' programs show, up to \(UserProfile.longestDisplayName) bytes; if empty, \
+                    they show the user's name
+                    """),
+                .setting(
+                    "custom-data", of: Self.self, \.customData, changes: .always,
+                    """
+                    Text that the other users' programs get with the display name, up to \
+                    \(UserProfile.longestCustomData) bytes; its meaning is up to the application
+                    """),
+                .setting(
                     "transport", of: Self.self, \.transport,
                     "Transport for the streams between users. "
                         + RoomTransportKind.all.map { "\($0.name): \($0.summary)" }.joined(separator: ". ")),
@@ -151,8 +163,38 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
                     """
                 ) { $0.statistics },
             ],
+            actions: [
+                .action(
+                    sendTextAction, of: Self.self,
+                    """
+                    Sends a command to a user: send-text(user, text) -> GstStructure. An empty user means everybody else in \
+                    the room. Returns NULL, or a structure with the fields code (int), subject, expected and actual (string) \
+                    that says why the command wasn't sent
+                    """
+                ) { (session, user: String, text: String) in session.send(.text(text), to: user) },
+                .action(
+                    sendBytesAction, of: Self.self,
+                    "Sends a command as bytes: send-bytes(user, bytes as GBytes) -> GstStructure. Otherwise like send-text"
+                ) { (session, user: String, bytes: [UInt8]) in session.send(.bytes(bytes), to: user) },
+            ],
             messages: SessionMessage.declarations,
             abiVersion: NodeDefinition.abiVersion)
+    }
+
+    static let sendTextAction = "send-text"
+    static let sendBytesAction = "send-bytes"
+
+    /// Sends a command to a user, or to everybody else if `user` is empty. Returns the details of the error if that isn't
+    /// possible.
+    private func send(_ command: SessionCommand, to user: String) -> Structure? {
+        do throws(MediaGraphError) {
+            guard let membership = state.withLock({ $0.membership }) else {
+                throw .notInSession(.init(name, actual: "isn't in a room, so it can't send commands"))
+            }
+            let recipient = user.precomposedStringWithCanonicalMapping
+            try membership.room.send(command, from: membership.user, to: recipient.isEmpty ? nil : recipient)
+            return nil
+        } catch { return error.details }
     }
 
     private var user: String {
@@ -176,6 +218,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             switch property {
             case "room": SessionName.requirement(violatedBy: proposed.room)
             case "user": proposed.user.isEmpty ? nil : SessionName.requirement(violatedBy: proposed.user)
+            case "display-name", "custom-data": proposed.profile.violatedRequirement
             case "transport": RoomTransportKind.requirement(violatedBy: proposed.transport)
             default: nil
             }
@@ -208,6 +251,9 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
     }
 
     func settingsDidChange(_ property: String) {
+        if property == "display-name" || property == "custom-data" {
+            state.withLock { $0.membership }?.announceProfile()
+        }
         for input in state.withLock({ $0.inputs }) {
             switch property {
             case "mirror", "mirror-aux":
@@ -302,7 +348,9 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
     /// Joins the room, and waits for its outcome. Called at any time between `open` and `close`, with the state lock
     /// held.
     private func join() throws(MediaGraphError) {
-        let membership = Membership(user: user, room: room, owner: WeakElement(instance))
+        let membership = Membership(user: user, room: room, owner: WeakElement(instance)) { [settings] in
+            settings.current.profile
+        }
         try membership.join()
         let (inputs, outputs) = state.withLock { state in
             state.membership = membership
@@ -310,6 +358,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         }
         for output in outputs { output.join() }
         for input in inputs { input.publisher.join(membership) }
+        // The profile may have changed while this waited for the room.
+        membership.announceProfile()
         Self.log.log(.info, element, "\(membership.user) joined room \(membership.room.name)")
     }
 

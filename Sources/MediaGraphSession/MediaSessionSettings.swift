@@ -5,6 +5,8 @@ extension MediaSessionElement {
     struct Settings: Sendable {
         var room = "default"
         var user = ""
+        var displayName = ""
+        var customData = ""
         var transport = RoomTransportKind.defaultName
         var joins = true
         var mirror = MirrorMode.previewOnly
@@ -17,6 +19,8 @@ extension MediaSessionElement {
         var isPreviewOff = false
         var isAuxPreviewOff = false
         var videoConfiguration = VideoCapability.sessionDefault
+
+        var profile: UserProfile { UserProfile(displayName: displayName, customData: customData) }
 
         /// Whether the user has turned off what sends the stream.
         func mutes(_ kind: StreamKind) -> Bool {

@@ -7,16 +7,23 @@ final class Membership: RoomMember {
     let user: String
     let room: Room
     private let owner: WeakElement
-    /// The users whose presence has been posted. The room reports a user twice if both join at the same time.
-    private let known = Mutex<Set<String>>([])
+    private let ownProfile: @Sendable () -> UserProfile
+    /// The profiles that have been posted, of the users whose presence has been posted and of this user. The room reports
+    /// a user twice if both join at the same time.
+    private let known: Mutex<[String: UserProfile]>
     /// The state of the users' streams that has been posted. The room may report a change twice.
     private let posted = Mutex(AnnouncedStreams())
 
-    init(user: String, room: Room, owner: WeakElement) {
+    /// Creates a membership. `profile` returns the user's current profile; it is called under a lock.
+    init(user: String, room: Room, owner: WeakElement, profile: @escaping @Sendable () -> UserProfile) {
         self.user = user
         self.room = room
         self.owner = owner
+        ownProfile = profile
+        known = Mutex([user: profile()])
     }
+
+    var profile: UserProfile { ownProfile() }
 
     /// Joins the room, and waits until the transport has answered, `leave` is called or the graph is stopped.
     ///
@@ -36,15 +43,36 @@ final class Membership: RoomMember {
     }
     func leave() { room.leave(self) }
 
+    /// Tells the room the user's current profile, if that has changed.
+    func announceProfile() { room.profileChanged(of: self) }
+
     func stream(_ key: StreamKey) -> RoomStream { room.stream(key) }
 
-    func joined(_ user: String) {
-        guard known.withLock({ $0.insert(user).inserted }) else { return }
-        owner.post(SessionMessage.joined(user, room: room.name))
+    func joined(_ user: String, _ profile: UserProfile) {
+        let isNew = known.withLock { known in
+            guard known[user] == nil else { return false }
+            known[user] = profile
+            return true
+        }
+        guard isNew else { return profileChanged(of: user, to: profile) }
+        owner.post(SessionMessage.joined(user, profile, room: room.name))
+    }
+
+    func profileChanged(of user: String, to profile: UserProfile) {
+        let isNew = known.withLock { known in
+            guard let old = known[user], old != profile else { return false }
+            known[user] = profile
+            return true
+        }
+        if isNew { owner.post(SessionMessage.profile(user, profile, room: room.name)) }
+    }
+
+    func received(_ command: SessionCommand, from user: String, isForAll: Bool) {
+        owner.post(SessionMessage.command(command, from: user, isForAll: isForAll, room: room.name))
     }
 
     func left(_ user: String) {
-        guard known.withLock({ $0.remove(user) }) != nil else { return }
+        guard known.withLock({ $0.removeValue(forKey: user) }) != nil else { return }
         posted.withLock { $0.forgetStreams(of: user) }
         owner.post(SessionMessage.left(user, room: room.name))
     }

@@ -41,6 +41,15 @@ final class Room: Sendable {
             return told
         }
 
+        /// Queues a command for a member, or for all but the sender. Returns the names of the members to notify.
+        mutating func tell(_ command: SessionCommand, from user: String, to recipient: String?) -> [String] {
+            let notice = RoomNotice.command(command, from: user, isForAll: recipient == nil)
+            guard let recipient else { return tell(notice, except: user) }
+            guard users[recipient]?.isWelcome == true else { return [] }
+            users[recipient]?.queue(notice)
+            return [recipient]
+        }
+
         /// Records a change of a stream. Returns the names of the members to notify.
         mutating func record(_ change: StreamChange, of key: StreamKey) -> [String] {
             // Members ignore what they know already.
@@ -48,6 +57,12 @@ final class Room: Sendable {
             // Under the lock, so that the stream receives concurrent changes in the order in which they are recorded.
             if case .status(let isOn) = change { streams[key]?.stream?.setExpected(isOn) }
             return tell(.stream(key, change))
+        }
+
+        /// Records a user's new profile. Returns the names of the members to notify.
+        mutating func record(_ profile: UserProfile, of user: String) -> [String] {
+            users[user]?.setProfile(profile)
+            return tell(.profile(user, profile))
         }
 
         /// Forgets the streams of a user who has left. Returns the names of the members to notify of streams that have
@@ -62,12 +77,14 @@ final class Room: Sendable {
         /// of each change. Returns the others' names and the number of the member's visit, for `deliver`; `nil` if
         /// `remote`, the list of remote users, is older than the last change.
         mutating func welcome(
-            _ user: String, _ remote: [String], at changes: UInt64, _ last: [RoomNotice]
+            _ user: String, _ remote: [String: UserProfile], at changes: UInt64, _ last: [RoomNotice]
         ) -> (others: [String], visit: UInt64?)? {
             guard changes == remoteChanges else { return nil }
-            let others = tell(.joined(user), except: user)
+            let others = tell(.joined(user, users[user]?.profile ?? UserProfile()), except: user)
+            let here = others.map { ($0, users[$0]?.profile ?? UserProfile()) }
+            let present = remote.merging(here) { _, local in local }.sorted { $0.key < $1.key }
             let streams = announced.changes.map { RoomNotice.stream($0.key, $0.change) }
-            let known = (others + remote).sorted().map { RoomNotice.joined($0) } + streams + last
+            let known = present.map { RoomNotice.joined($0.key, $0.value) } + streams + last
             return (others, users[user]?.welcome(known))
         }
 
@@ -211,6 +228,12 @@ final class Room: Sendable {
         proceed(key.user)
     }
 
+    /// Tells the transport and the members of a member's new profile, once the member is in the room.
+    func profileChanged(of member: any RoomMember) {
+        state.withLock { $0.users[member.user]?.profileChanged(of: member) }
+        proceed(member.user)
+    }
+
     /// Takes the pending steps for a user. If another thread is taking one, that thread continues with the others.
     private func proceed(_ user: String) {
         var done: RoomVisits.Step?
@@ -226,14 +249,17 @@ final class Room: Sendable {
     /// Takes one step for a user, without a lock held.
     private func perform(_ step: RoomVisits.Step, of user: String) {
         switch step {
-        case .ask(let transport, let visit):
-            transport.join(user) { [weak self] outcome in
+        case .ask(let transport, let profile, let visit):
+            transport.join(user, profile) { [weak self] outcome in
                 guard let self else { return }
                 state.withLock { $0.users[user]?.answered(outcome, visit: visit) }
                 proceed(user)
             }
         case .arrive(let member, let hasMoved): welcome(member, hasMoved: hasMoved)
-        case .announce(let key, let change):
+        case .announce(.profile(let profile)):
+            state.withLock { $0.transport }?.profileChanged(of: user, to: profile)
+            deliver(to: state.withLock { $0.record(profile, of: user) })
+        case .announce(.stream(let key, let change)):
             state.withLock { $0.transport }?.streamChanged(key, change)
             deliver(to: state.withLock { $0.record(change, of: key) })
         case .leave(let wasJoined):
@@ -256,7 +282,10 @@ final class Room: Sendable {
         if hasMoved { remoteLeft(user) }
         while true {
             let (reach, changes) = state.withLock { ($0.reach, $0.remoteChanges) }
-            let remote = if case .everybody(let transport) = reach { transport.remoteUsers } else { [] as [String] }
+            let remote =
+                if case .everybody(let transport) = reach { transport.remoteUsers } else {
+                    [:] as [String: UserProfile]
+                }
             var last: [RoomNotice] = []
             if case .thisProcess(let error) = reach { last = [.limited(because: error, remedy: transportKind.remedy)] }
             guard let (others, visit) = state.withLock({ $0.welcome(user, remote, at: changes, last) }) else {
@@ -265,7 +294,7 @@ final class Room: Sendable {
             deliver(to: others)
             deliver(to: user, of: visit)
             // Readers may have requested these users' streams before the transport knew this member.
-            for stream in state.withLock({ $0.streams { remote.contains($0.key.user) } }) { stream.demandChanged() }
+            for stream in state.withLock({ $0.streams { remote[$0.key.user] != nil } }) { stream.demandChanged() }
             return
         }
     }
@@ -286,7 +315,7 @@ final class Room: Sendable {
     /// The names of all users in the room, local and remote, sorted.
     var users: [String] {
         let (here, transport) = state.withLock { ($0.users.values.compactMap { $0.member?.user }, $0.transport) }
-        return (here + (transport?.remoteUsers ?? [])).sorted()
+        return (here + (transport?.remoteUsers.keys.map(\.self) ?? [])).sorted()
     }
 
     // MARK: The transport
@@ -339,6 +368,37 @@ final class Room: Sendable {
         for user in users { proceed(user) }
     }
 
+    // MARK: Commands
+
+    /// Sends a command to one user, or to all other users of the room. A user gets another user's commands in the order
+    /// in which this was called. Doesn't wait for the recipients.
+    ///
+    /// Throws `notInSession` before the sender is in the room, `noSuchUser` if the recipient isn't, what
+    /// `SessionCommand.validate` throws, and `tooFrequent` if remote recipients can't keep up; other recipients get the
+    /// command even then.
+    func send(_ command: SessionCommand, from user: String, to recipient: String?) throws(MediaGraphError) {
+        try command.validate()
+        let (isHere, told, transport) = state.withLock { state in
+            guard state.users[user]?.member != nil else { return (false, [] as [String], nil as (any RoomTransport)?) }
+            return (true, state.tell(command, from: user, to: recipient), state.transport)
+        }
+        guard isHere else {
+            throw .notInSession(.init("user \"\(user)\"", actual: "can't send commands before joining is complete"))
+        }
+        deliver(to: told)
+        guard recipient == nil || told.isEmpty else { return }
+        guard let recipient else { return try transport?.send(command, from: user, to: nil) ?? () }
+        guard let transport, transport.remoteUsers[recipient] != nil else {
+            let others = users.filter { $0 != user }.joined(separator: ", ")
+            throw .noSuchUser(
+                .init(
+                    "user \"\(recipient)\"",
+                    actual: "isn't in the room; "
+                        + (others.isEmpty ? "no other user is there" : "other users there: \(others)")))
+        }
+        try transport.send(command, from: user, to: recipient)
+    }
+
     // MARK: Streams
 
     /// Asks for permission before a member's stream goes on. Throws `alreadyInUse` for a share while another user
@@ -367,13 +427,25 @@ final class Room: Sendable {
 }
 
 extension Room: RoomTransportDelegate {
-    func remoteJoined(_ user: String) {
+    func remoteJoined(_ user: String, _ profile: UserProfile) {
         let (told, streams) = state.withLock { state in
             state.remoteChanges += 1
-            return (state.tell(.joined(user), except: user), state.streams(where: { $0.key.user == user }))
+            return (state.tell(.joined(user, profile), except: user), state.streams(where: { $0.key.user == user }))
         }
         deliver(to: told)
         for stream in streams { stream.demandChanged() }
+    }
+
+    func remoteProfileChanged(of user: String, to profile: UserProfile) {
+        let told = state.withLock { state in
+            state.remoteChanges += 1
+            return state.tell(.profile(user, profile), except: user)
+        }
+        deliver(to: told)
+    }
+
+    func remoteSent(_ command: SessionCommand, from user: String, to recipient: String?) {
+        deliver(to: state.withLock { $0.tell(command, from: user, to: recipient) })
     }
 
     func remoteStreamChanged(_ key: StreamKey, _ change: StreamChange) {

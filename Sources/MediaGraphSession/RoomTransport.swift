@@ -20,8 +20,8 @@ import Synchronization
 ///
 /// The room calls these methods on any thread, including streaming threads, and other work waits for them to return. So
 /// they mustn't block: a method that needs a round trip, or a lock of another process, returns first and reports its
-/// outcome later. The calls of `join`, `streamChanged` and `leave` for one user come one at a time and in order,
-/// and so do `start` and `stop`. Calls for different users may overlap.
+/// outcome later. The calls of `join`, `profileChanged`, `streamChanged` and `leave` for one user come one at a time and
+/// in order, and so do `start` and `stop`. Calls for different users may overlap.
 package protocol RoomTransport: AnyObject, Sendable {
     /// Called once, before the first `join`. Call `report` once, on any thread, also from within this method: with
     /// `nil` when users can join, or with the reason why remote users can't be reached. With a reason, the room is
@@ -36,14 +36,23 @@ package protocol RoomTransport: AnyObject, Sendable {
     /// Called when a local user joins, after `start` has reported. Call `report` once, on any thread, also from within
     /// this method. Until then the user waits, and the room tells nobody about the user. From then on `remoteUsers`
     /// lists the users that the new one meets.
-    func join(_ user: String, _ report: @escaping @Sendable (JoinOutcome) -> Void)
+    func join(_ user: String, _ profile: UserProfile, _ report: @escaping @Sendable (JoinOutcome) -> Void)
     /// Called when a local user leaves. If `join` hasn't reported yet, cancels or undoes it; a report that is already
     /// on its way is ignored, and if that is a refusal, nothing is left to undo. The next `join` of the same user may
     /// follow at once.
     func leave(_ user: String)
-    /// The names of the remote users. Changes before the room is told with `remoteJoined` or `remoteLeft`, so that the
-    /// room can tell whether a list is older than a change.
-    var remoteUsers: [String] { get }
+    /// The remote users' profiles by their names. Changes before the room is told with `remoteJoined`,
+    /// `remoteProfileChanged` or `remoteLeft`, so that the room can tell whether a list is older than a change.
+    var remoteUsers: [String: UserProfile] { get }
+
+    /// Called when a local user in the room has another profile.
+    func profileChanged(of user: String, to profile: UserProfile)
+    /// Sends a local user's command to a remote user or, if `recipient` is `nil`, to all remote users. They get one
+    /// user's commands in the order of the calls.
+    ///
+    /// Throws `noSuchUser` if the recipient isn't a remote user, and `tooFrequent` if the command can't be sent to a user
+    /// who doesn't read fast enough. The others get it even then.
+    func send(_ command: SessionCommand, from user: String, to recipient: String?) throws(MediaGraphError)
 
     /// Called when a local user's stream has changed. For a user who joins muted, this is called after the join.
     func streamChanged(_ key: StreamKey, _ change: StreamChange)
@@ -84,11 +93,16 @@ package enum ShareDecision: Sendable {
 /// `remove`, `send` and `requestKeyFrame`.
 package protocol RoomTransportDelegate: AnyObject, Sendable {
     /// Tells the room that a remote user has joined.
-    func remoteJoined(_ user: String)
+    func remoteJoined(_ user: String, _ profile: UserProfile)
+    /// Tells the room that a remote user, who has joined, has another profile.
+    func remoteProfileChanged(of user: String, to profile: UserProfile)
     /// Tells the room that a remote user has left. This also ends the user's streams.
     func remoteLeft(_ user: String)
     /// Tells the room that a remote user's stream has changed.
     func remoteStreamChanged(_ key: StreamKey, _ change: StreamChange)
+    /// Passes on a remote user's command to a local user or, if `recipient` is `nil`, to all local users. A recipient who
+    /// isn't in the room is ignored.
+    func remoteSent(_ command: SessionCommand, from user: String, to recipient: String?)
     /// Tells the room that the transport has revoked the grant of `requestShare`. The room then requests the share
     /// again for the local user.
     func shareGrantLost()

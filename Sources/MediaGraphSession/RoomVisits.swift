@@ -22,11 +22,13 @@ struct RoomVisits: Sendable {
     fileprivate struct Visit: Sendable {
         let number: UInt64
         let member: any RoomMember
+        /// The profile that the others know or will be told when the user arrives.
+        var profile: UserProfile
         var phase = Phase.waiting
         /// `nil` after it has been called.
         var completion: Completion?
-        /// The changes of the user's streams that nobody has been told yet.
-        var changes: [(key: StreamKey, change: StreamChange)] = []
+        /// The user's changes that nobody has been told yet.
+        var changes: [MemberChange] = []
         var isLeaving = false
         /// Whether the member is told of changes in the room.
         var isWelcome = false
@@ -36,11 +38,17 @@ struct RoomVisits: Sendable {
         var isBeingNotified = false
     }
 
+    /// A change that the room announces.
+    enum MemberChange: Sendable {
+        case stream(StreamKey, StreamChange)
+        case profile(UserProfile)
+    }
+
     /// The next step for a user.
     enum Step: Sendable {
-        case ask(any RoomTransport, visit: UInt64)
+        case ask(any RoomTransport, UserProfile, visit: UInt64)
         case arrive(any RoomMember, hasMoved: Bool)
-        case announce(StreamKey, StreamChange)
+        case announce(MemberChange)
         case leave(wasJoined: Bool)
         /// Report the outcome to the caller of `join`. This step comes when no other step is pending; while it is being
         /// taken, other threads may already take the next ones.
@@ -63,7 +71,7 @@ struct RoomVisits: Sendable {
     /// visit is over or ending.
     mutating func join(_ member: any RoomMember, number: UInt64, _ completion: @escaping Completion) -> Bool {
         guard visits.last?.isLeaving ?? true else { return false }
-        visits.append(Visit(number: number, member: member, completion: completion))
+        visits.append(Visit(number: number, member: member, profile: member.profile, completion: completion))
         return true
     }
 
@@ -83,8 +91,25 @@ struct RoomVisits: Sendable {
     /// Records a change of one of the user's streams. It is announced once the user is in the room.
     mutating func streamChanged(_ key: StreamKey, _ change: StreamChange) {
         guard !visits.isEmpty else { return }
-        visits[visits.count - 1].changes.append((key, change))
+        visits[visits.count - 1].changes.append(.stream(key, change))
     }
+
+    /// Records that a member may have another profile now. It is announced once the user is in the room.
+    mutating func profileChanged(of member: any RoomMember) {
+        guard let last = visits.indices.last, visits[last].member === member else { return }
+        let profile = member.profile
+        if case .waiting = visits[last].phase {
+            visits[last].profile = profile
+        } else if profile != visits[last].latestProfile {
+            visits[last].changes.append(.profile(profile))
+        }
+    }
+
+    /// The profile that the others know, and a newcomer is told; `nil` if there is no user.
+    var profile: UserProfile? { visits.first?.profile }
+
+    /// Sets the profile that a newcomer is told.
+    mutating func setProfile(_ profile: UserProfile) { if !visits.isEmpty { visits[0].profile = profile } }
 
     /// Records the transport's answer. Ignored if it comes too late.
     mutating func answered(_ outcome: JoinOutcome, visit number: UInt64) {
@@ -114,7 +139,7 @@ struct RoomVisits: Sendable {
             switch reach {
             case .everybody(let transport):
                 visits[0].phase = .asked(nil)
-                return .ask(transport, visit: visit.number)
+                return .ask(transport, visit.profile, visit: visit.number)
             case .thisProcess:
                 visits[0].phase = .joined
                 return .arrive(visit.member, hasMoved: false)
@@ -129,13 +154,20 @@ struct RoomVisits: Sendable {
             visits.removeFirst()
             return visit.completion.map { .complete($0, .failure(error)) }
         case .joined:
-            if !visit.changes.isEmpty {
-                let (key, change) = visits[0].changes.removeFirst()
-                return .announce(key, change)
-            }
+            if !visit.changes.isEmpty { return .announce(visits[0].changes.removeFirst()) }
             if visit.isLeaving { return .leave(wasJoined: true) }
             return visits[0].completion.take().map { .complete($0, .success(())) }
         }
+    }
+}
+
+extension RoomVisits.Visit {
+    /// The profile that the others know when all changes have been announced.
+    fileprivate var latestProfile: UserProfile {
+        let announced = changes.lazy.compactMap { change -> UserProfile? in
+            if case .profile(let profile) = change { profile } else { nil }
+        }
+        return Array(announced).last ?? profile
     }
 }
 

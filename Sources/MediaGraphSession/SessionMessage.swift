@@ -4,6 +4,8 @@ import MediaGraphCore
 /// The element messages that a session posts on the bus.
 package enum SessionMessage {
     package static let joinedName = "mediagraph-user-joined"
+    package static let profileName = "mediagraph-user-profile"
+    package static let commandName = "mediagraph-command"
     package static let leftName = "mediagraph-user-left"
     package static let streamName = "mediagraph-user-stream"
     package static let mutedName = "mediagraph-user-muted"
@@ -18,8 +20,27 @@ package enum SessionMessage {
             shareRefusedName, [("user", key.user), ("kind", key.kind.stream.rawValue), ("reason", "\(error)")])
     }
 
-    static func joined(_ user: String, room: String) -> Structure {
-        Structure(joinedName, [("room", room), ("user", user)])
+    static func joined(_ user: String, _ profile: UserProfile, room: String) -> Structure {
+        Structure(joinedName, [("room", room), ("user", user)] + fields(of: profile))
+    }
+
+    static func profile(_ user: String, _ profile: UserProfile, room: String) -> Structure {
+        Structure(profileName, [("room", room), ("user", user)] + fields(of: profile))
+    }
+
+    private static func fields(of profile: UserProfile) -> [(String, any ValueConvertible)] {
+        [("display-name", profile.displayName), ("custom-data", profile.customData)]
+    }
+
+    static func command(
+        _ command: SessionCommand, from user: String, isForAll: Bool, room: String
+    ) -> Structure {
+        let content: (String, any ValueConvertible) =
+            switch command {
+            case .text(let text): ("text", text)
+            case .bytes(let bytes): ("bytes", bytes)
+            }
+        return Structure(commandName, [("room", room), ("user", user), ("for-all", isForAll), content])
     }
 
     static func left(_ user: String, room: String) -> Structure {
@@ -47,10 +68,25 @@ package enum SessionMessage {
     private static let room = (name: "room", type: "string", meaning: "the room's name")
     private static let user = (name: "user", type: "string", meaning: "the user's name")
 
+    private static let displayName = (name: "display-name", type: "string", meaning: "the name to show; may be empty")
+    private static let customData = (name: "custom-data", type: "string", meaning: "the application's own text")
+
     static let declarations = [
         MessageDeclaration(
             joinedName, "Another user has joined the room, or was in it when this session joined",
-            fields: [room, user]),
+            fields: [room, user, displayName, customData]),
+        MessageDeclaration(
+            profileName,
+            "A user in the room, including this session's own, has changed the display name or the custom data",
+            fields: [room, user, displayName, customData]),
+        MessageDeclaration(
+            commandName, "A user in the room has sent a command with the action send-text or send-bytes",
+            fields: [
+                room, ("user", "string", "the sender's name"),
+                ("for-all", "boolean", "true for a command to everybody, false for a command to this user only"),
+                ("text", "string", "the command, if it was sent as text"),
+                ("bytes", "GBytes", "the command, if it was sent as bytes"),
+            ]),
         MessageDeclaration(
             leftName, "Another user has left the room",
             fields: [room, user]),

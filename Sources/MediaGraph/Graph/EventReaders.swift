@@ -8,10 +8,17 @@ final class EventReaders<Event: Sendable>: Sendable {
     }
 
     private let state = Mutex(State())
+    private let bufferingPolicy: AsyncStream<Event>.Continuation.BufferingPolicy
 
-    /// Makes a stream of the events from now on. It holds 256 unread events, and then drops the oldest.
+    /// Creates a distributor whose streams hold unread events as the policy says: by default 256, then the oldest are
+    /// dropped.
+    init(bufferingPolicy: AsyncStream<Event>.Continuation.BufferingPolicy = .bufferingNewest(256)) {
+        self.bufferingPolicy = bufferingPolicy
+    }
+
+    /// Makes a stream of the events from now on.
     func makeStream() -> AsyncStream<Event> {
-        AsyncStream(bufferingPolicy: .bufferingNewest(256)) { continuation in
+        AsyncStream(bufferingPolicy: bufferingPolicy) { continuation in
             let id = state.withLock { state in
                 state.lastID += 1
                 state.continuations[state.lastID] = continuation

@@ -22,7 +22,11 @@ extension SessionMessage {
     fileprivate static func event(_ structure: Structure, node: String) -> GraphEvent? {
         guard let user: String = structure["user"] else { return nil }
         switch structure.name {
-        case joinedName: return .userJoined(node: node, user: user)
+        case joinedName: return .userJoined(node: node, user: user, profile: profile(structure))
+        case profileName: return .userProfile(node: node, user: user, profile: profile(structure))
+        case commandName:
+            let command = structure["bytes"].map(SessionCommand.bytes) ?? .text(structure["text"] ?? "")
+            return .userCommand(node: node, user: user, command: command, isForAll: structure["for-all"] ?? false)
         case leftName: return .userLeft(node: node, user: user)
         case streamName:
             return .userStream(node: node, user: user, kind: structure["kind"] ?? "", isOn: structure["on"] ?? false)
@@ -39,6 +43,10 @@ extension SessionMessage {
                 node: node, user: user, kind: structure["kind"] ?? "", reason: structure["reason"] ?? "")
         default: return nil
         }
+    }
+
+    private static func profile(_ structure: Structure) -> UserProfile {
+        UserProfile(displayName: structure["display-name"] ?? "", customData: structure["custom-data"] ?? "")
     }
 }
 

@@ -10,7 +10,11 @@ public enum GraphEvent: Sendable {
     /// Reported between the node's last frame before the change and the first one after it, by each of these nodes once.
     case alphaChannel(node: String, isEnabled: Bool)
     /// Another user has joined a session's room, or was in it when the session joined.
-    case userJoined(node: String, user: String)
+    case userJoined(node: String, user: String, profile: UserProfile)
+    /// A user in a session's room has changed the profile. This includes the session's own user.
+    case userProfile(node: String, user: String, profile: UserProfile)
+    /// A user in a session's room has sent a command, to everybody or only to the session's user.
+    case userCommand(node: String, user: String, command: SessionCommand, isForAll: Bool)
     /// Another user has left a session's room.
     case userLeft(node: String, user: String)
     /// A user in a session's room has started or stopped sending a stream. This includes the session's own user. `kind`

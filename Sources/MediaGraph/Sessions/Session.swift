@@ -21,6 +21,8 @@ public final class Session: Sendable {
         var postponed: [SessionEvent] = []
         /// The users in the room, each with the streams that they are sending.
         var sending: [String: Set<UserStream>] = [:]
+        /// The profiles of the users in the room.
+        var profiles: [String: UserProfile] = [:]
         /// The streams that each user in the room has muted.
         var muted: [String: Set<UserStream>] = [:]
         var pipes: [PipeIdentity: PipeReader] = [:]
@@ -41,6 +43,7 @@ public final class Session: Sendable {
     let sessionGraph: SessionGraph
     private let state = Mutex(State())
     let readers = EventReaders<SessionEvent>()
+    let commandReaders = EventReaders<ReceivedCommand>(bufferingPolicy: .unbounded)
     let callbacks = DispatchQueue(label: "mediagraph.session")
     let alpha = Mutex(AlphaAnnouncements())
     let sound: SoundReader
@@ -252,6 +255,7 @@ public final class Session: Sendable {
         var context = context
         (context.mirrorMode, context.auxMirrorMode) = (mirrorMode, auxMirrorMode)
         context.videoConfiguration = videoConfiguration
+        (context.displayName, context.customData) = (ownProfile.displayName, ownProfile.customData)
         (context.isVideoOn, context.isAuxVideoOn) = (!mutes(.camera), !mutes(.cameraAux))
         context.isAudioMuted = mutes(.microphone)
         SessionObservation.set(sessionGraph.observers?.observation, in: &context)
@@ -295,6 +299,12 @@ public final class Session: Sendable {
 
     func isSending(_ stream: UserStream, _ user: String) -> Bool {
         state.withLock { $0.sending[user]?.contains(stream) ?? false }
+    }
+
+    /// The profile of a user in the room, and of the session's own user at any time.
+    func profile(of user: String) -> UserProfile {
+        guard user == context.user else { return state.withLock { $0.profiles[user] } ?? UserProfile() }
+        return ownProfile
     }
 
     func isMuted(_ stream: UserStream, _ user: String) -> Bool {
@@ -347,18 +357,27 @@ public final class Session: Sendable {
     /// Handles an event of the graph. Called on the thread that posts the event, so it must not block.
     private func receive(_ event: GraphEvent) {
         switch event {
-        case .userJoined, .userLeft, .userStream, .userMuted, .userAlpha, .alphaChannel: if isOutside { return }
+        case .userJoined, .userLeft, .userProfile, .userCommand, .userStream, .userMuted, .userAlpha, .alphaChannel:
+            if isOutside { return }
         default: break
         }
         switch event {
-        case .userJoined(sessionGraph.name, let user):
+        case .userJoined(sessionGraph.name, let user, let profile):
             // Queued before the event is delivered, so that a subscriber's pipe is added downstream of the observer.
             sessionGraph.enqueue { $0.observers?.joined(user, $0) }
-            state.withLock { $0.sending[user] = $0.sending[user] ?? [] }
+            state.withLock { ($0.sending[user], $0.profiles[user]) = ($0.sending[user] ?? [], profile) }
             sound.joined(user)
             tell(.userJoined(SessionUser(name: user, session: self)))
+        case .userProfile(sessionGraph.name, let user, let profile):
+            state.withLock { $0.profiles[user] = profile }
+            tell(.profileChanged(SessionUser(name: user, session: self)))
+        case .userCommand(sessionGraph.name, let user, let command, let isForAll):
+            tell(
+                .commandReceived(
+                    ReceivedCommand(
+                        command: command, sender: SessionUser(name: user, session: self), isForAll: isForAll)))
         case .userLeft(sessionGraph.name, let user):
-            state.withLock { ($0.sending[user], $0.muted[user]) = (nil, nil) }
+            state.withLock { ($0.sending[user], $0.profiles[user], $0.muted[user]) = (nil, nil, nil) }
             alpha.withLock { $0.forget(user) }
             sessionGraph.enqueue { $0.observers?.left(user, $0) }
             sound.left(user)
@@ -400,7 +419,8 @@ public final class Session: Sendable {
             let (wasInRoom, users) = state.withLock { state in
                 defer {
                     state.phase = .outside
-                    (state.sending, state.muted, state.postponed, state.startedPreviews) = ([:], [:], [], [])
+                    (state.sending, state.profiles, state.muted) = ([:], [:], [:])
+                    (state.postponed, state.startedPreviews) = ([], [])
                 }
                 // A run that ended by itself must still close its devices. A later `join` waits for this task.
                 if case .stopped = end {} else { state.leaving = Task { [graph] in await graph.stop() } }
@@ -435,6 +455,7 @@ public final class Session: Sendable {
             return reportAlpha(isOn, of: UserCamera(user: user.name, stream: stream))
         }
         readers.yield(event)
+        if case .commandReceived(let command) = event { commandReaders.yield(command) }
         callbacks.async { [weak self] in
             guard let self else { return }
             delegate?.session(self, event)

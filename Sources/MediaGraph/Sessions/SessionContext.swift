@@ -20,6 +20,12 @@ import MediaGraphSession
 public struct SessionContext: Sendable {
     /// The user's name in the room.
     public var user: String
+    /// The name that the others' programs show for the user, up to 256 bytes of UTF-8 (userName); if it is empty, they show
+    /// `user`. ``Session/setDisplayName(_:)`` changes this later.
+    public var displayName = ""
+    /// Text for the others' programs, up to 1024 bytes of UTF-8 (customIdentity). ``Session/setCustomData(_:)`` changes this
+    /// later.
+    public var customData = ""
     /// The user's role. Only a host who may stream raw data can enable the alpha channel (the token's role and
     /// permission).
     public var role = SessionRole.participant
@@ -139,6 +145,7 @@ extension SessionContext {
                 throw .invalidParameter(.init(subject, expected: refusal, actual: "\"\(name)\""))
             }
         }
+        try UserProfile(displayName: displayName, customData: customData).validate()
         if let expected = RoomTransportKind.requirement(violatedBy: transport) {
             throw .invalidParameter(.init("the session's transport", expected: expected, actual: "\"\(transport)\""))
         }
@@ -175,6 +182,9 @@ extension SessionContext {
             + (auxMirrorMode == .previewOnly ? "" : " mirror-aux=\(auxMirrorMode.nick)")
         let transportSetting =
             transport == Self.defaultTransport ? "" : " transport=\(DescriptionText.inQuotes(transport))"
+        let profile =
+            (displayName.isEmpty ? "" : " display-name=\(DescriptionText.inQuotes(displayName))")
+            + (customData.isEmpty ? "" : " custom-data=\(DescriptionText.inQuotes(customData))")
         let rights = (role == .host ? " role=host" : "") + (allowsRawStreaming ? " raw-streaming=true" : "")
         let muting =
             (isVideoOn ? "" : " camera-off=true") + (isAuxVideoOn ? "" : " camera-aux-off=true")
@@ -182,7 +192,7 @@ extension SessionContext {
             + stoppedPreviews.map { " \($0.previewOffProperty)=true" }.joined()
         var lines = [
             "mediasession name=session room=\(DescriptionText.inQuotes(room)) user=\(DescriptionText.inQuotes(user))"
-                + transportSetting + rights + mirror + muting
+                + profile + transportSetting + rights + mirror + muting
                 + (videoConfiguration == VideoCapability.sessionDefault
                     ? "" : " video-config=\(videoConfiguration.text)")
                 + (joins ? "" : " join=false")

@@ -6,6 +6,11 @@ public enum SessionEvent: Sendable {
     case joined
     /// Another user has joined the room, or was in it before the local user (onUserJoin).
     case userJoined(SessionUser)
+    /// A user has changed ``SessionUser/displayName`` or ``SessionUser/customData`` (onUserNameChanged). This includes the
+    /// local user.
+    case profileChanged(SessionUser)
+    /// Another user has sent a command (onCommandReceived).
+    case commandReceived(ReceivedCommand)
     /// Another user has left the room (onUserLeave).
     case userLeft(SessionUser)
     /// A user has started or stopped sending a stream (onUserVideoStatusChanged, onUserAudioStatusChanged,

@@ -23,6 +23,17 @@ public struct SessionUser: Sendable, Hashable {
     /// Whether the user is in the room now.
     public var isPresent: Bool { session.has(name) }
 
+    /// The name to show to people (getUserName). It is the user's name in the room unless the user has set another one
+    /// (``SessionContext/displayName``), and for a user who isn't in the room.
+    public var displayName: String {
+        let shown = session.profile(of: name).displayName
+        return shown.isEmpty ? name : shown
+    }
+
+    /// The text that the user's application has given the user (getCustomIdentity). Empty unless
+    /// ``SessionContext/customData`` is set, and for a user who isn't in the room.
+    public var customData: String { session.profile(of: name).customData }
+
     /// Whether the user is sending the stream now.
     public func isSending(_ stream: UserStream) -> Bool { session.isSending(stream, name) }
 

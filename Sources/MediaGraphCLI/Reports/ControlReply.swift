@@ -6,6 +6,8 @@ struct ControlReply: Encodable, Sendable, Equatable {
     /// The first word of the line; the whole line if the command was refused; "--control" if reading failed.
     var command: String
     var node: String?
+    /// The recipient of a command that was sent; `nil` if it was sent to all.
+    var user: String?
     var property: String?
     /// The property's current value.
     var value: String?
@@ -17,6 +19,7 @@ struct ControlReply: Encodable, Sendable, Equatable {
     /// The human-readable reply; `nil` for an error.
     var text: String? {
         guard error == nil else { return nil }
+        if command == ControlCommand.sendWord { return TextWidth.printable("sent to \(user ?? "all")") }
         guard let node, let property else { return command == ControlCommand.quitWord ? nil : ControlCommand.usage }
         let place = TextWidth.printable("\(node).\(property)")
         if let fields {

@@ -2,7 +2,7 @@ import MediaGraph
 
 /// The kinds of lines that `run --json` prints: the values of "event". The list in the help is generated from them.
 enum JSONEvent: String, Codable, CaseIterable, Sendable {
-    case start, progress, status, alpha, joined, left, stream, muted, stalled, refused
+    case start, progress, status, alpha, joined, profile, command, left, stream, muted, stalled, refused
     case format, lost, back, missing
     case control, message, warning, error, diagnostic, finishing, end
 
@@ -14,7 +14,11 @@ enum JSONEvent: String, Codable, CaseIterable, Sendable {
         case .status: "node, on: the sender of a pipe started or stopped"
         case .alpha:
             "node, enabled: whether the frames carry alpha from now on; user, kind: whose they are, in a session"
-        case .joined: "node, user: a user joined the room of a session, or was already there"
+        case .joined:
+            "node, user, displayName, customData (if not empty): a user joined the room of a session, or was already there"
+        case .profile: "node, user, displayName, customData: a user changed one of these"
+        case .command:
+            "node, user, toAll, text or bytes (Base64): a user sent a command to all, or to the session's user"
         case .left: "node, user: a user left the room"
         case .stream: "node, user, kind, on: a stream of a user started or stopped"
         case .muted: "node, user, kind, muted: a user turned a camera or the microphone off (true) or on (false)"
@@ -24,7 +28,8 @@ enum JSONEvent: String, Codable, CaseIterable, Sendable {
         case .lost: "node, device, lostAt (seconds), reason: a device was lost"
         case .back: "node, device, lostAt, backAt, gap (seconds): a device is back"
         case .missing: "element, sink, message: the input lacks a stream, so a branch gets no data"
-        case .control: "command, node, property, value (fields for a structure) or error: the reply to a command"
+        case .control:
+            "command, node, property or user, value (fields for a structure) or error: the reply to a line of --control"
         case .message: "element, message, fields: an element posted a message"
         case .warning: "element, factory, message, detail"
         case .error: "element, factory, message, detail, formatConflict, incompleteFiles"

@@ -1,3 +1,4 @@
+import Foundation
 import MediaGraph
 
 /// Reports for programs (`--json`): one JSON line per event on standard output. `mediagraph help run` documents them.
@@ -53,6 +54,37 @@ struct JSONReporter: RunReporter {
         var muted: Bool?
         var stalled: Bool?
         var reason: String?
+    }
+
+    private struct Profile: Encodable {
+        var event: JSONEvent
+        var node: String
+        var user: String
+        var displayName: String?
+        var customData: String?
+
+        init(event: JSONEvent, node: String, user: String, _ profile: UserProfile, showsEmpty: Bool) {
+            (self.event, self.node, self.user) = (event, node, user)
+            displayName = profile.displayName.isEmpty && !showsEmpty ? nil : profile.displayName
+            customData = profile.customData.isEmpty && !showsEmpty ? nil : profile.customData
+        }
+    }
+
+    private struct Command: Encodable {
+        var event = JSONEvent.command
+        var node: String
+        var user: String
+        var toAll: Bool
+        var text: String?
+        var bytes: Data?
+
+        init(node: String, user: String, toAll: Bool, _ command: SessionCommand) {
+            (self.node, self.user, self.toAll) = (node, user, toAll)
+            switch command {
+            case .text(let text): self.text = text
+            case .bytes(let bytes): self.bytes = Data(bytes)
+            }
+        }
     }
 
     private struct Device: Encodable {
@@ -115,7 +147,12 @@ struct JSONReporter: RunReporter {
         switch event {
         case .streamStatus(let node, let isOn): print(Status(node: node, on: isOn))
         case .alphaChannel(let node, let isEnabled): print(Alpha(node: node, enabled: isEnabled))
-        case .userJoined(let node, let user): print(User(event: .joined, node: node, user: user))
+        case .userJoined(let node, let user, let profile):
+            print(Profile(event: .joined, node: node, user: user, profile, showsEmpty: false))
+        case .userProfile(let node, let user, let profile):
+            print(Profile(event: .profile, node: node, user: user, profile, showsEmpty: true))
+        case .userCommand(let node, let user, let command, let isForAll):
+            print(Command(node: node, user: user, toAll: isForAll, command))
         case .userLeft(let node, let user): print(User(event: .left, node: node, user: user))
         case .userStream(let node, let user, let kind, let isOn):
             print(User(event: .stream, node: node, user: user, kind: kind, on: isOn))

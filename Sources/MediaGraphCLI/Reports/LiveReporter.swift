@@ -86,8 +86,8 @@ struct LiveReporter: RunReporter {
         case .element(let name, let structure) where showsMessages:
             area.clear()
             report.message(name, structure)
-        case .deviceFormat, .deviceLost, .deviceBack:
-            guard let line = DeviceEventText.line(event) else { return }
+        case .deviceFormat, .deviceLost, .deviceBack, .userCommand:
+            guard let line = DeviceEventText.line(event) ?? SessionRoster.logLine(event) else { return }
             area.clear()
             StandardStreams.printError(TextWidth.fitted(line, behind: 2, on: .standardError))
         default: return

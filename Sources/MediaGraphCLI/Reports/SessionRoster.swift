@@ -7,6 +7,8 @@ struct SessionRoster {
         /// The streams that are on, by kind, and whether each is stalled.
         var isStalled: [String: Bool] = [:]
         var muted: Set<String> = []
+        /// Empty if the user has none.
+        var displayName = ""
 
         /// Such as `audio (muted), video (stalled)`.
         var text: String {
@@ -38,7 +40,8 @@ struct SessionRoster {
     /// Processes an event about a user of a session. Returns `false` for other events.
     mutating func add(_ event: GraphEvent) -> Bool {
         switch event {
-        case .userJoined(let node, let user): change(node) { $0[user] = $0[user] ?? Streams() }
+        case .userJoined(let node, let user, let profile), .userProfile(let node, let user, let profile):
+            change(node) { $0[user, default: Streams()].displayName = profile.displayName }
         case .userLeft(let node, let user): change(node) { $0[user] = nil }
         case .userStream(let node, let user, let kind, true):
             change(node) { $0[user, default: Streams()].isStalled[kind] = false }
@@ -73,10 +76,16 @@ struct SessionRoster {
     /// Returns `alice: audio (muted), video (stalled) · bob: share · carol · waiting for dave (not in the room)`.
     private func text(_ node: String, _ users: Users) -> String {
         let here = users.sorted { $0.key < $1.key }.map { user, streams in
-            streams.text.isEmpty ? user : "\(user): \(streams.text)"
+            let shown = Self.shown(user, streams.displayName)
+            return streams.text.isEmpty ? shown : "\(shown): \(streams.text)"
         }
         let missing = (subscribed[node] ?? []).filter { users[$0] == nil }
         return (here + Self.waiting(for: missing)).joined(separator: " · ")
+    }
+
+    /// Returns `alice`, or `alice (Alice Smith)` if the user has a display name.
+    private static func shown(_ user: String, _ displayName: String) -> String {
+        displayName.isEmpty ? user : "\(user) (\(displayName))"
     }
 
     private static func waiting(for users: [String]) -> [String] {
@@ -95,7 +104,13 @@ struct SessionRoster {
     /// Returns the line of a log for an event about a user; `nil` for other events.
     static func logLine(_ event: GraphEvent) -> String? {
         switch event {
-        case .userJoined(let node, let user): TextWidth.printable("\(node): \(user) is here")
+        case .userJoined(let node, let user, let profile):
+            TextWidth.printable("\(node): \(shown(user, profile.displayName)) is here")
+        case .userProfile(let node, let user, let profile):
+            TextWidth.printable(
+                profile.displayName.isEmpty
+                    ? "\(node): \(user) has no display name" : "\(node): \(user) is called \(profile.displayName)")
+        case .userCommand(let node, let user, let command, let isForAll): commandLine(node, user, command, isForAll)
         case .userLeft(let node, let user): TextWidth.printable("\(node): \(user) has left")
         case .userStream(let node, let user, let kind, let isOn):
             TextWidth.printable("\(node): \(user)'s \(kind) is \(isOn ? "on" : "off")")
@@ -109,5 +124,15 @@ struct SessionRoster {
             TextWidth.printable("\(node): \(user)'s \(kind) has resumed")
         default: nil
         }
+    }
+
+    /// Returns the line for a command: `call: bob to all: raise your hands`.
+    static func commandLine(_ node: String, _ user: String, _ command: SessionCommand, _ isForAll: Bool) -> String {
+        let content =
+            switch command {
+            case .text(let text): text
+            case .bytes(let bytes): bytes.count == 1 ? "1 byte" : "\(bytes.count) bytes"
+            }
+        return TextWidth.printable("\(node): \(user)\(isForAll ? " to all" : ""): \(content)")
     }
 }

@@ -5,16 +5,21 @@ import MediaGraph
 enum ControlCommand: Equatable {
     case set(node: String, property: String, value: String)
     case get(node: String, property: String)
+    /// Sends a command to a user in a session's room or, if `user` is `nil`, to everybody else there.
+    case send(node: String, user: String?, text: String)
     case help
     /// Ends the streams, as Ctrl-C does.
     case quit
 
     static let quitWord = "quit"
+    static let sendWord = "send"
 
     static let usage = """
         set NODE.PROPERTY=VALUE   sets a property, with a value as in a description:
                                   set call.mic-muted=true mutes a session's microphone
         get NODE.PROPERTY         shows the value of a property
+        send NODE.USER TEXT       sends a command to another user in a session's room
+        send NODE TEXT            sends a command to all other users there
         help                      shows this list
         quit                      ends the streams, then the run, like Ctrl-C
         """
@@ -35,10 +40,11 @@ enum ControlCommand: Equatable {
         case "get":
             let (node, property) = try Self.target(rest, "get NODE.PROPERTY")
             self = .get(node: node, property: property)
+        case Substring(Self.sendWord): self = try Self.sending(rest)
         case "help": self = .help
         case Substring(Self.quitWord): self = .quit
         case let word:
-            let known = ["set", "get", "help", Self.quitWord]
+            let known = ["set", "get", Self.sendWord, "help", Self.quitWord]
             throw .unknown(String(word), nearest: NearestName.find(String(word), among: known))
         }
     }
@@ -50,6 +56,18 @@ enum ControlCommand: Equatable {
         else { throw .syntax(usage) }
         return (String(text[..<dot]), String(text[text.index(after: dot)...]))
     }
+
+    /// Parses `NODE.USER TEXT` or `NODE TEXT`. A user's name with dots or spaces is written as in a pad's name.
+    private static func sending(_ text: Substring) throws(ControlError) -> ControlCommand {
+        guard let end = text.firstIndex(where: \.isWhitespace) else { throw .syntax(sendUsage) }
+        let (target, text) = (text[..<end], String(trimmed(text[end...])))
+        guard let dot = target.lastIndex(of: ".") else { return .send(node: String(target), user: nil, text: text) }
+        let name = String(target[target.index(after: dot)...])
+        guard !name.isEmpty else { throw .syntax(sendUsage) }
+        return .send(node: String(target[..<dot]), user: (try? PadName.unescape(name)) ?? name, text: text)
+    }
+
+    private static let sendUsage = "send NODE.USER TEXT or send NODE TEXT"
 
     private static func trimmed(_ text: Substring) -> Substring {
         var rest = text.drop(while: \.isWhitespace)
@@ -67,7 +85,8 @@ enum ControlError: Error, Equatable, CustomStringConvertible {
     var description: String {
         switch self {
         case .unknown(let word, let nearest):
-            "no command \"\(word)\"" + (nearest.map { "; did you mean \"\($0)\"?" } ?? "; try set, get, help or quit")
+            "no command \"\(word)\""
+                + (nearest.map { "; did you mean \"\($0)\"?" } ?? "; try set, get, send, help or quit")
         case .syntax(let usage): "expected \(usage)"
         case .refused(let reason): reason
         }
@@ -81,6 +100,13 @@ extension ControlCommand {
         switch self {
         case .help: return ControlReply(command: "help")
         case .quit: return ControlReply(command: Self.quitWord)
+        case .send(let node, let user, let text):
+            let element = try Self.element(node, of: graph)
+            guard element.sendsCommands else {
+                throw .refused("\(node) isn't a mediasession, so it can't send commands")
+            }
+            do throws(MediaGraphError) { try element.send(.text(text), to: user) } catch { throw .refused("\(error)") }
+            return ControlReply(command: Self.sendWord, node: node, user: user)
         case .get(let node, let property):
             return try Self.reply("get", node, property, of: Self.element(node, of: graph))
         case .set(let node, let property, let value):

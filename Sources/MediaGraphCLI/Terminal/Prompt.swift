@@ -42,7 +42,7 @@ final class Prompt: Sendable {
     func rendered(width: Int, style: Style) -> (text: String, columns: Int) {
         let typed = line.withLock { $0.text }
         guard !typed.isEmpty else {
-            let text = TextWidth.truncated("\(Self.marker)set NODE.PROPERTY=VALUE, get, help, quit", to: width)
+            let text = TextWidth.truncated("\(Self.marker)set NODE.PROPERTY=VALUE, get, send, help, quit", to: width)
             return (style.paint(text, .dim), TextWidth.columns(text))
         }
         var shown = TextWidth.printable(typed)

@@ -17,7 +17,7 @@ import Testing
     @Test("SE-1 a line for each session lists its users and their streams")
     func users() {
         let call: [GraphEvent] = [
-            .userJoined(node: "call", user: "bob"),
+            .userJoined(node: "call", user: "bob", profile: UserProfile()),
             .userStream(node: "call", user: "alice", kind: "video", isOn: true),
             .userStream(node: "call", user: "alice", kind: "audio", isOn: true),
             .userStream(node: "call", user: "bob", kind: "share", isOn: true),
@@ -25,7 +25,11 @@ import Testing
         #expect(Self.lines(call) == ["  call  alice: audio, video · bob: share"])
         let off = call + [.userStream(node: "call", user: "bob", kind: "share", isOn: false)]
         #expect(Self.lines(off) == ["  call  alice: audio, video · bob"])
-        let left = off + [.userLeft(node: "call", user: "bob"), .userJoined(node: "b", user: "eve\u{1B}[2J")]
+        let left =
+            off + [
+                .userLeft(node: "call", user: "bob"),
+                .userJoined(node: "b", user: "eve\u{1B}[2J", profile: UserProfile()),
+            ]
         #expect(Self.lines(left) == ["  b     eve␛[2J", "  call  alice: audio, video"])
         #expect(Self.lines(left, height: 1).count == 1)
         let stalled = call + [.userStalled(node: "call", user: "alice", kind: "video", isStalled: true)]
@@ -43,7 +47,7 @@ import Testing
     @Test("SE-8 a session's line shows who is muted, and a log has a line for each change")
     func muted() {
         let call: [GraphEvent] = [
-            .userJoined(node: "call", user: "bob"),
+            .userJoined(node: "call", user: "bob", profile: UserProfile()),
             .userStream(node: "call", user: "bob", kind: "audio", isOn: true),
             .userStream(node: "call", user: "bob", kind: "video", isOn: true),
             .userMuted(node: "call", user: "bob", kind: "audio", isMuted: true),
@@ -52,10 +56,34 @@ import Testing
         #expect(Self.lines(call) == ["  call  bob: audio (muted), video"])
         let unmuted = call + [.userMuted(node: "call", user: "bob", kind: "audio", isMuted: false)]
         #expect(Self.lines(unmuted) == ["  call  bob: video"])
-        let back: [GraphEvent] = [.userLeft(node: "call", user: "bob"), .userJoined(node: "call", user: "bob")]
+        let back: [GraphEvent] = [
+            .userLeft(node: "call", user: "bob"), .userJoined(node: "call", user: "bob", profile: UserProfile()),
+        ]
         #expect(Self.lines(call + back) == ["  call  bob"])
         #expect(SessionRoster.logLine(call[3]) == "call: bob has muted audio")
         #expect(SessionRoster.logLine(unmuted[5]) == "call: bob has unmuted audio")
+    }
+
+    @Test("SE-11 a session's line shows display names, and a log has a line for each change and command")
+    func profiles() {
+        let alice = UserProfile(displayName: "Alice\u{1B}[2J", customData: "red")
+        let call: [GraphEvent] = [
+            .userJoined(node: "call", user: "alice", profile: alice),
+            .userStream(node: "call", user: "alice", kind: "video", isOn: true),
+        ]
+        #expect(Self.lines(call) == ["  call  alice (Alice␛[2J): video"])
+        let renamed = GraphEvent.userProfile(node: "call", user: "alice", profile: UserProfile(displayName: "Al"))
+        #expect(Self.lines(call + [renamed]) == ["  call  alice (Al): video"])
+        #expect(SessionRoster.logLine(call[0]) == "call: alice (Alice␛[2J) is here")
+        #expect(SessionRoster.logLine(renamed) == "call: alice is called Al")
+        let nameless = GraphEvent.userProfile(node: "call", user: "alice", profile: UserProfile())
+        #expect(SessionRoster.logLine(nameless) == "call: alice has no display name")
+        func line(_ command: SessionCommand, isForAll: Bool) -> String? {
+            SessionRoster.logLine(.userCommand(node: "call", user: "bob", command: command, isForAll: isForAll))
+        }
+        #expect(line(.text("raise\nyour hands"), isForAll: true) == "call: bob to all: raise your hands")
+        #expect(line(.bytes([1]), isForAll: false) == "call: bob: 1 byte")
+        #expect(line(.bytes([1, 2]), isForAll: false) == "call: bob: 2 bytes")
     }
 
     @Test("SE-1 a session's line lists the users it waits for until they join")
@@ -65,9 +93,9 @@ import Testing
         ])
         func lines() -> [String] { roster.lines(style: .plain, width: 79, height: 5).map(\.text) }
         #expect(lines() == ["  call  waiting for bob, you (not in the room)"])
-        _ = roster.add(.userJoined(node: "call", user: "bob"))
+        _ = roster.add(.userJoined(node: "call", user: "bob", profile: UserProfile()))
         #expect(lines() == ["  call  bob · waiting for you (not in the room)"])
-        _ = roster.add(.userJoined(node: "call", user: "you"))
+        _ = roster.add(.userJoined(node: "call", user: "you", profile: UserProfile()))
         #expect(lines() == ["  call  bob · you"])
         #expect(
             SessionRoster.logLines([SessionSubscriptions(node: "call", user: "alice", users: ["alice", "bob"])])
@@ -82,7 +110,9 @@ import Testing
         #expect(!isTaken)
         #expect(roster.lines(style: .plain, width: 80, height: 5).isEmpty)
         #expect(SessionRoster.logLine(.stateChanged(.playing)) == nil)
-        #expect(SessionRoster.logLine(.userJoined(node: "call", user: "bob")) == "call: bob is here")
+        #expect(
+            SessionRoster.logLine(.userJoined(node: "call", user: "bob", profile: UserProfile())) == "call: bob is here"
+        )
         #expect(
             SessionRoster.logLine(.userStream(node: "call", user: "bob", kind: "video", isOn: false))
                 == "call: bob's video is off")

@@ -23,12 +23,16 @@ import Testing
         try output.split(separator: "\n").map { try JSONDecoder().decode(Reply.self, from: Data($0.utf8)) }
     }
 
-    @Test("GR-10 a line is a command: set, get, help or quit; empty lines and comments are ignored")
+    @Test("GR-10 a line is a command: set, get, send, help or quit; empty lines and comments are ignored")
     func lines() throws {
         #expect(try ControlCommand("set a.b=c d") == .set(node: "a", property: "b", value: "c d"))
         #expect(try ControlCommand("  set  a.b = x=1,y=2 ") == .set(node: "a", property: "b", value: "x=1,y=2"))
         #expect(try ControlCommand("set a.b=") == .set(node: "a", property: "b", value: ""))
         #expect(try ControlCommand("get a.b.c") == .get(node: "a.b", property: "c"))
+        #expect(try ControlCommand("send a.bob  b. c ") == .send(node: "a", user: "bob", text: "b. c"))
+        #expect(try ControlCommand("send a.b.J_C3_B6rg x") == .send(node: "a.b", user: "Jörg", text: "x"))
+        #expect(try ControlCommand("send a.Jörg_1 x") == .send(node: "a", user: "Jörg_1", text: "x"))
+        #expect(try ControlCommand("send a b.c") == .send(node: "a", user: nil, text: "b.c"))
         #expect(try ControlCommand("help") == .help)
         #expect(try ControlCommand("quit") == .quit)
         #expect(try ControlCommand("") == nil)
@@ -41,7 +45,10 @@ import Testing
             ("set a.b", "expected set NODE.PROPERTY=VALUE"), ("set =1", "expected set NODE.PROPERTY=VALUE"),
             ("set a=1", "expected set NODE.PROPERTY=VALUE"), ("get", "expected get NODE.PROPERTY"),
             ("get a b.c", "expected get NODE.PROPERTY"), ("sett a.b=c", "no command \"sett\"; did you mean \"set\"?"),
-            ("stop", "no command \"stop\"; try set, get, help or quit"),
+            ("send", "expected send NODE.USER TEXT or send NODE TEXT"),
+            ("send a.bob", "expected send NODE.USER TEXT or send NODE TEXT"),
+            ("send a. x", "expected send NODE.USER TEXT or send NODE TEXT"),
+            ("stop", "no command \"stop\"; try set, get, send, help or quit"),
         ])
     func wrongLines(line: String, message: String) {
         let error = #expect(throws: ControlError.self) { try ControlCommand(line) }
@@ -90,8 +97,51 @@ import Testing
         #expect(answers[7].contains("locked while the element is running"), "\(answers[7])")
         #expect(answers[8] == "no element is named \"mrk\"; did you mean \"mark\"?")
         #expect(answers[9] == "preprocessor has no property \"handlr\"; did you mean \"handler\"?")
-        #expect(answers[10] == "no command \"nonsense\"; try set, get, help or quit")
+        #expect(answers[10] == "no command \"nonsense\"; try set, get, send, help or quit")
         #expect(answers[11] == "mark.handler = grayscale")
+    }
+
+    @Test("SE-11 GR-10 two programs send each other commands, and see each other's display names")
+    func commands() throws {
+        let folder = TemporaryFolder()
+        func program(_ user: String, _ properties: String) throws -> (LiveProgram, FileHandle) {
+            let fifo = folder.path(user)
+            #expect(mkfifo(fifo, 0o600) == 0)
+            let program = try LiveProgram(
+                "run", "--json", "--control", fifo,
+                "mediasession name=call room=commands-by-control user=\(user) \(properties)")
+            #expect(program.waits { $0.output.contains("\"start\"") })
+            return (program, try #require(FileHandle(forWritingAtPath: fifo)))
+        }
+        let (alice, toAlice) = try program("alice", "display-name=\"Alice Ä.\" custom-data=red")
+        let (bob, toBob) = try program("bob", "")
+        let joined = #"{"customData":"red","displayName":"Alice Ä.","event":"joined","node":"call","user":"alice"}"#
+        #expect(bob.waits { $0.output.contains(joined) }, "\(bob.output)")
+        #expect(alice.waits { $0.output.contains(#"{"event":"joined","node":"call","user":"bob"}"#) })
+        let lines = [
+            "set call.display-name=Al", "send call.bob  hello, \"bob\" ", "send call to everybody", "send call.carol x",
+            "send cal x",
+        ]
+        try toAlice.write(contentsOf: Data((lines.joined(separator: "\n") + "\n").utf8))
+        for line in [
+            #"{"customData":"red","displayName":"Al","event":"profile","node":"call","user":"alice"}"#,
+            #"{"event":"command","node":"call","text":"hello, \"bob\"","toAll":false,"user":"alice"}"#,
+            #"{"event":"command","node":"call","text":"to everybody","toAll":true,"user":"alice"}"#,
+        ] {
+            #expect(bob.waits { $0.output.contains(line) }, "\(line) \(bob.output)")
+        }
+        for reply in [
+            #"{"command":"send","event":"control","node":"call","user":"bob"}"#,
+            #"{"command":"send","event":"control","node":"call"}"#,
+            #""error":"user \"carol\" isn't in the room; other users there: bob""#,
+            #""error":"no element is named \"cal\"; did you mean \"call\"?""#,
+        ] {
+            #expect(alice.waits { $0.output.contains(reply) }, "\(reply) \(alice.output)")
+        }
+        for (program, control) in [(alice, toAlice), (bob, toBob)] {
+            try control.write(contentsOf: Data("quit\n".utf8))
+            #expect(program.end() == 0)
+        }
     }
 
     @Test("GR-10 commands are read from standard input, whose end doesn't end the run")

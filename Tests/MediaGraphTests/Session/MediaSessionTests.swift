@@ -109,7 +109,7 @@ import Testing
         var reports: [String] = []
         for await event in events {
             switch event {
-            case .userJoined(let node, let user): reports.append("\(node) +\(user)")
+            case .userJoined(let node, let user, _): reports.append("\(node) +\(user)")
             case .userLeft(let node, let user): reports.append("\(node) -\(user)")
             case .userStream(let node, let user, let kind, let isOn):
                 reports.append("\(node) \(user)'s \(kind) \(isOn ? "on" : "off")")

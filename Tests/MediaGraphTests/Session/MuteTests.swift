@@ -31,7 +31,7 @@ import Testing
                 case .userMuted(_, let user, let kind, let isMuted):
                     log.add("\(user) \(isMuted ? "mutes" : "unmutes") \(kind)")
                 case .userStream(_, let user, let kind, let isOn): log.add("\(user)'s \(kind) \(isOn ? "on" : "off")")
-                case .userJoined(_, let user): log.add("+\(user)")
+                case .userJoined(_, let user, _): log.add("+\(user)")
                 case .userLeft(_, let user): log.add("-\(user)")
                 default: break
                 }

@@ -11,11 +11,15 @@ import Testing
 
     private static let key = StreamKey(user: "bob, \"the\" builder; ü", kind: .shareAudio)
 
+    private static let text = SharedCommand(.text("raise \"hand\"\n🙂"))
+
     private static var messages: [PeerMessage] {
         GStreamerRuntime.initialize()
         return [
-            .hello(version: PeerMessage.version, users: ["alice", "bob"]),
-            .hello(version: PeerMessage.version, users: []), .joined("alice"),
+            .hello(version: PeerMessage.version), .joined("alice", UserProfile()),
+            .joined("alice", UserProfile(displayName: "Alice \u{1} 🙂", customData: "{\"color\": 1}")),
+            .profile("alice", UserProfile(displayName: "A")), .command(text, from: "alice", to: nil),
+            .command(SharedCommand(.bytes([0, 255])), from: "alice", to: "bob"),
             .left("alice"), .stream(key, .status(isOn: true)), .stream(key, .muted(true)),
             .stream(key, .alpha(isOn: true)), .read(key, .p180),
             .unread(key),

@@ -27,7 +27,7 @@ import Testing
         let buffer = Data([1])
         var expected: [Data] = []
         while outbox.offer(buffer, descriptor: nil) { expected.append(buffer) }
-        let messages = (0..<2000).map { PeerMessage.joined("user \($0)").bytes }
+        let messages = (0..<2000).map { PeerMessage.joined("user \($0)", UserProfile()).bytes }
         for message in messages { outbox.send(message) }
         for memory in UInt64(0)..<2500 { outbox.release(memory) }
         #expect(!outbox.offer(buffer, descriptor: nil))
@@ -91,14 +91,15 @@ import Testing
         let outside = BufferMessage.buffer(other.bobs.key, shared).bytes
         for (round, nonsense) in [(Data("nonsense".utf8), nil), (outside, memory.descriptor)].enumerated() {
             let socket = try #require(accepted(.seconds(60)))
-            _ = socket.send(PeerMessage.hello(version: PeerMessage.version, users: ["bob"]).bytes)
+            _ = socket.send(PeerMessage.hello(version: PeerMessage.version).bytes)
+            _ = socket.send(PeerMessage.joined("bob", UserProfile()).bytes)
             #expect(waitUntil { other.users.all.count == round * 2 + 1 })
             _ = socket.send(nonsense.0, descriptor: nonsense.1)
             #expect(waitUntil { other.users.all.count == round * 2 + 2 })
         }
         #expect(other.users.all == ["bob", "-bob", "bob", "-bob"])
         let socket = try #require(accepted(.seconds(60)))
-        _ = socket.send(PeerMessage.hello(version: PeerMessage.version + 1, users: ["bob"]).bytes)
+        _ = socket.send(PeerMessage.hello(version: PeerMessage.version + 1).bytes)
         while socket.receive() != nil {}
         // The connection may end a moment before the link knows why.
         #expect(waitUntil { link.hasStrangers })

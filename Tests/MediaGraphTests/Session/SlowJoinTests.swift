@@ -132,15 +132,18 @@ import Testing
     /// A user who logs each notification when the call ends, and makes echo's stream change during the first one.
     private final class SlowMember: RoomMember {
         let user = "alice"
+        let profile = UserProfile()
         let events = Log<String>()
         private let react: @Sendable () -> Void
         init(_ react: @escaping @Sendable () -> Void) { self.react = react }
-        func joined(_ user: String) {
+        func joined(_ user: String, _ profile: UserProfile) {
             react()
             events.add("+\(user)")
         }
         func left(_ user: String) { events.add("-\(user)") }
         func streamChanged(_ key: StreamKey, _ change: StreamChange) { events.add(change.text) }
+        func profileChanged(of user: String, to profile: UserProfile) {}
+        func received(_ command: SessionCommand, from user: String, isForAll: Bool) {}
         func roomIsLimitedToProcess(because error: MediaGraphError, remedy: String) {}
         func warn(_ text: String) {}
     }

@@ -33,7 +33,7 @@ import Testing
         Task {
             for await event in events {
                 switch event {
-                case .userJoined(_, let user): log.add("\(user) joined")
+                case .userJoined(_, let user, _): log.add("\(user) joined")
                 case .userLeft(_, let user): log.add("\(user) left")
                 case .userStream(_, let user, let kind, let isOn): log.add("\(user)'s \(kind) \(isOn ? "on" : "off")")
                 case .shareRefused(_, _, _, let reason): log.add(reason)

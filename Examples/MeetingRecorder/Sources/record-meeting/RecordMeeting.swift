@@ -36,7 +36,7 @@ struct RecordMeeting: AsyncParsableCommand {
             let report = Task {
                 for await event in events {
                     switch event {
-                    case .userJoined(_, let user) where users.contains(user): say("\(user) is here")
+                    case .userJoined(_, let user, _) where users.contains(user): say("\(user) is here")
                     case .userLeft(_, let user) where users.contains(user): say("\(user) has left")
                     case .warning(let warning): say("warning: \(warning)")
                     default: break

@@ -16,6 +16,7 @@ final class EchoTransport: RoomTransport {
     private let joins = Mutex<[String: [@Sendable (JoinOutcome) -> Void]]>([:])
     private let grants = Log<WeakGrant>()
     private let delegate: any RoomTransportDelegate
+    private let profile = Mutex(UserProfile())
     private let isHere = Atomic<Bool>(true)
     private let changes = Mutex<[@Sendable () -> Void]>([])
     private let forwarding = Mutex<Forwarding?>(nil)
@@ -62,10 +63,10 @@ final class EchoTransport: RoomTransport {
         calls.add("stop")
     }
 
-    func join(_ user: String, _ report: @escaping @Sendable (JoinOutcome) -> Void) {
+    func join(_ user: String, _ profile: UserProfile, _ report: @escaping @Sendable (JoinOutcome) -> Void) {
         guard user != Self.user else { return report(.refused(.nameTaken(user, in: "the cave"))) }
         guard slowUsers.contains(user) else {
-            calls.add("join \(user)")
+            calls.add("join \(user)\(profile.text)")
             return report(.joined(hasMoved: false))
         }
         joins.withLock { $0[user, default: []].append(report) }
@@ -84,8 +85,22 @@ final class EchoTransport: RoomTransport {
         calls.add("leave \(user)")
     }
 
-    var remoteUsers: [String] {
-        let users = isHere.load(ordering: .acquiring) ? [Self.user] : []
+    func profileChanged(of user: String, to profile: UserProfile) { calls.add("\(user) is\(profile.text)") }
+
+    /// Sends a command back to its sender.
+    func send(_ command: SessionCommand, from user: String, to recipient: String?) {
+        calls.add("\(user) to \(recipient ?? "all"): \(command.content)")
+        delegate.remoteSent(command, from: Self.user, to: user)
+    }
+
+    /// Changes echo's profile.
+    func setProfile(_ profile: UserProfile) {
+        self.profile.withLock { $0 = profile }
+        delegate.remoteProfileChanged(of: Self.user, to: profile)
+    }
+
+    var remoteUsers: [String: UserProfile] {
+        let users = isHere.load(ordering: .acquiring) ? [Self.user: profile.withLock { $0 }] : [:]
         let change = changes.withLock { $0.isEmpty ? nil : $0.removeFirst() }
         change?()
         return users
@@ -124,7 +139,7 @@ final class EchoTransport: RoomTransport {
     /// Makes echo come back.
     func appear() {
         isHere.store(true, ordering: .releasing)
-        delegate.remoteJoined(Self.user)
+        delegate.remoteJoined(Self.user, profile.withLock { $0 })
     }
 
     /// Tells the room that echo's camera has started or stopped sending.

@@ -1,3 +1,4 @@
+import Synchronization
 import TestSupport
 
 @testable import MediaGraphCore
@@ -7,14 +8,42 @@ import TestSupport
 final class LoggingMember: RoomMember {
     let user: String
     let events = Log<String>()
+    private let shown = Mutex(UserProfile())
     init(_ user: String) { self.user = user }
-    func joined(_ user: String) { events.add("+\(user)") }
+
+    var profile: UserProfile {
+        get { shown.withLock { $0 } }
+        set { shown.withLock { $0 = newValue } }
+    }
+
+    func joined(_ user: String, _ profile: UserProfile) { events.add("+\(user)\(profile.text)") }
+    func profileChanged(of user: String, to profile: UserProfile) { events.add("\(user) is\(profile.text)") }
+    func received(_ command: SessionCommand, from user: String, isForAll: Bool) {
+        events.add("\(user)\(isForAll ? " to all" : ""): \(command.content)")
+    }
     func left(_ user: String) { events.add("-\(user)") }
     func streamChanged(_ key: StreamKey, _ change: StreamChange) {
         events.add("\(key.user) \(key.kind) \(change.text)")
     }
     func roomIsLimitedToProcess(because error: MediaGraphError, remedy: String) { events.add("\(error)") }
     func warn(_ text: String) { events.add(text) }
+}
+
+extension UserProfile {
+    /// The profile as logs of tests show it: nothing for an empty one.
+    var text: String {
+        (displayName.isEmpty ? "" : " \"\(displayName)\"") + (customData.isEmpty ? "" : " \(customData)")
+    }
+}
+
+extension SessionCommand {
+    /// The command as logs of tests show it.
+    var content: String {
+        switch self {
+        case .text(let text): text
+        case .bytes(let bytes): "\(bytes)"
+        }
+    }
 }
 
 extension StreamChange {

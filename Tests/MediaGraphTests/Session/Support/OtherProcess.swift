@@ -29,7 +29,7 @@ final class OtherProcess: Sendable {
         directory.leave(entry.endpoint)
     }
 
-    /// Waits for the connection, and sends the list of users. Returns `false` if there is none.
+    /// Waits for the connection, and announces the users. Returns `false` if there is none.
     func greet(_ users: [String]) async throws -> Bool {
         var found: LocalSocket?
         let isConnected = try await eventually {
@@ -44,7 +44,8 @@ final class OtherProcess: Sendable {
                 if case .read(let key, _) = PeerMessage(bytes) { read.add(key) }
             }
         }.detach()
-        send(.hello(version: PeerMessage.version, users: users))
+        send(.hello(version: PeerMessage.version))
+        for user in users { send(.joined(user, UserProfile())) }
         return true
     }
 

@@ -13,7 +13,12 @@ final class OtherRoom: RoomTransportDelegate {
     let users = Log<String>()
     /// While this is set, notifications of stream changes block.
     let isStuck = Atomic<Bool>(false)
-    func remoteJoined(_ user: String) { users.add(user) }
+    func remoteJoined(_ user: String, _ profile: UserProfile) { users.add(user + profile.text) }
+    func remoteProfileChanged(of user: String, to profile: UserProfile) { users.add("\(user) is\(profile.text)") }
+    let commands = Log<String>()
+    func remoteSent(_ command: SessionCommand, from user: String, to recipient: String?) {
+        commands.add("\(user) to \(recipient ?? "all"): \(command.content)")
+    }
     func remoteLeft(_ user: String) { users.add("-\(user)") }
     let changes = Log<StreamKey>()
     let mutes = Log<String>()
@@ -63,9 +68,9 @@ extension RoomLink {
 
     /// Makes a user join, and waits until the user has. Returns whether the user has moved here from another process.
     @discardableResult
-    func claimed(_ user: String) throws(MediaGraphError) -> Bool {
+    func claimed(_ user: String, _ profile: UserProfile = UserProfile()) throws(MediaGraphError) -> Bool {
         let outcome = BlockingMonitor<JoinOutcome?>(nil)
-        join(user) { result in outcome.withLock { $0 = result } }
+        join(user, profile) { result in outcome.withLock { $0 = result } }
         switch outcome.wait(timeout: .seconds(60), { $0 }) {
         case .joined(let hasMoved): return hasMoved
         case .refused(let error): throw error

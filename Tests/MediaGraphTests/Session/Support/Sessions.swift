@@ -21,6 +21,9 @@ final class SessionLog: SessionDelegate {
         switch event {
         case .joined: log.add("joined")
         case .userJoined(let user): log.add("+\(user.name)")
+        case .profileChanged(let user): log.add("\(user.name) is \(user.displayName)")
+        case .commandReceived(let received):
+            log.add("\(received.sender.name)\(received.isForAll ? " to all" : ""): \(received.command)")
         case .userLeft(let user): log.add("-\(user.name)")
         case .streamChanged(let user, let stream, let isOn): log.add("\(user.name) \(stream) \(isOn ? "on" : "off")")
         case .muteChanged(let user, let stream, let isMuted):
