@@ -83,6 +83,7 @@ final class Membership: RoomMember {
             switch change {
             case .status(let isOn): SessionMessage.stream(key, on: isOn, room: room.name)
             case .muted(let isMuted): SessionMessage.muted(key, isMuted, room: room.name)
+            case .speaking(let isSpeaking): SessionMessage.speaking(key.user, isSpeaking, room: room.name)
             case .alpha(let isOn): SessionMessage.alpha(key, on: isOn, room: room.name)
             }
         owner.post(message)

@@ -68,7 +68,7 @@ final class Room: Sendable {
         /// Forgets the streams of a user who has left. Returns the names of the members to notify of streams that have
         /// ended.
         mutating func forgetStreams(of user: String) -> [String] {
-            let told = announced.sent(by: user).flatMap { record(.status(isOn: false), of: $0) }
+            let told = announced.endings(of: user).flatMap { record($0.change, of: $0.key) }
             announced.forgetStreams(of: user)
             return told
         }

@@ -9,6 +9,7 @@ package enum SessionMessage {
     package static let leftName = "mediagraph-user-left"
     package static let streamName = "mediagraph-user-stream"
     package static let mutedName = "mediagraph-user-muted"
+    package static let speakingName = "mediagraph-user-speaking"
     package static let alphaName = "mediagraph-user-alpha"
 
     package static let stalledName = "mediagraph-user-stalled"
@@ -57,6 +58,10 @@ package enum SessionMessage {
             [("room", room), ("user", key.user), ("kind", key.kind.stream.rawValue), ("muted", isMuted)])
     }
 
+    static func speaking(_ user: String, _ isSpeaking: Bool, room: String) -> Structure {
+        Structure(speakingName, [("room", room), ("user", user), ("speaking", isSpeaking)])
+    }
+
     static func alpha(_ key: StreamKey, on: Bool, room: String) -> Structure {
         Structure(alphaName, [("room", room), ("user", key.user), ("kind", key.kind.stream.rawValue), ("on", on)])
     }
@@ -102,6 +107,13 @@ package enum SessionMessage {
             fields: [
                 room, user, ("kind", "string", "video, videoaux or audio"),
                 ("muted", "boolean", "true when the stream has been muted, false when it has been unmuted"),
+            ]),
+        MessageDeclaration(
+            speakingName,
+            "A user in the room, including this session's own, has begun or stopped speaking, by the level of the microphone",
+            fields: [
+                room, user,
+                ("speaking", "boolean", "true when the user has begun to speak, false when the user has stopped"),
             ]),
         MessageDeclaration(
             alphaName,

@@ -45,6 +45,8 @@ package enum StreamChange: Sendable, Hashable, Codable {
     case status(isOn: Bool)
     /// The user has turned the camera or the microphone off, or on again.
     case muted(Bool)
+    /// The user has begun or stopped speaking. Only for microphones that are on.
+    case speaking(Bool)
     /// The stream's frames have an alpha channel from now on, or no longer.
     case alpha(isOn: Bool)
 }

@@ -6,7 +6,7 @@ import Synchronization
 /// Publishes one of a session's own streams to the readers in the room and to the user's own preview.
 ///
 /// `@unchecked Sendable`: only the streaming thread, and `show` while no data flows, use `announced`, `tagged`,
-/// `hasAlpha` and `isRefused`; everything else is constant, atomic or behind a lock.
+/// `hasAlpha`, `voice` and `isRefused`; everything else is constant, atomic or behind a lock.
 package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     let kind: StreamKind
     let appSink: AppSink
@@ -32,6 +32,8 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     private var tagged = TaggedOrientation()
     /// Whether the frames have an alpha channel, according to the `alphachannel` upstream.
     private var hasAlpha = false
+    /// Whether the user speaks into the microphone, and the format of its sound.
+    private var voice: (activity: VoiceActivity, info: AudioInfo)?
     /// Whether it has been reported that another user shares.
     private var isRefused = false
 
@@ -39,10 +41,15 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     private final class Publication: Sendable {
         let membership: Membership
         let stream: RoomStream
+        /// Whether the user speaks into the microphone while it is on.
+        private let isSpeaking = Atomic<Bool>(false)
         /// What the room has been told, and whether a thread is telling it.
-        private let told = Mutex((isOn: false, isMuted: false, isBusy: false))
+        private let told = Mutex((isOn: false, isMuted: false, isSpeaking: false, isBusy: false))
 
         init(_ membership: Membership, _ stream: RoomStream) { (self.membership, self.stream) = (membership, stream) }
+
+        /// Sets whether the user speaks, for as long as the stream is on.
+        func setSpeaking(_ isSpeaking: Bool) { self.isSpeaking.store(isSpeaking, ordering: .relaxed) }
 
         /// Tells the room how the stream has changed. One thread at a time does this, without holding a lock, and also
         /// reports changes that other threads make meanwhile. So the last report matches the stream's status.
@@ -58,9 +65,17 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
             told.withLock { told in
                 guard !told.isBusy || isTelling else { return nil }
                 let (isOn, isMuted) = stream.status
-                defer { (told.isOn, told.isMuted) = (isMuted == told.isMuted ? isOn : told.isOn, isMuted) }
-                let change: StreamChange? =
-                    isMuted != told.isMuted ? .muted(isMuted) : isOn != told.isOn ? .status(isOn: isOn) : nil
+                let isSpeaking = isOn && isSpeaking.load(ordering: .relaxed)
+                var change: StreamChange?
+                if told.isSpeaking && !isSpeaking {
+                    (change, told.isSpeaking) = (.speaking(false), false)
+                } else if isMuted != told.isMuted {
+                    (change, told.isMuted) = (.muted(isMuted), isMuted)
+                } else if isOn != told.isOn {
+                    (change, told.isOn) = (.status(isOn: isOn), isOn)
+                } else if isSpeaking != told.isSpeaking {
+                    (change, told.isSpeaking) = (.speaking(true), true)
+                }
                 told.isBusy = change != nil
                 return change
             }
@@ -266,9 +281,21 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         }
         if send(buffer, to: room, isMirrored: mirror.mirrorsPublished) {
             statistics.countFrame()
+            if voice != nil { listen(to: buffer) }
         } else {
             statistics.countMuted()
         }
+    }
+
+    /// Measures a block of the microphone's sound, and tells the room if the user has begun or stopped speaking.
+    private func listen(to buffer: BufferAccess) {
+        guard let info = voice?.info, let meanSquare = info.meanSquare(of: buffer) else { return }
+        let duration = info.durationNanoseconds(ofFrames: buffer.size / info.bytesPerFrame)
+        guard voice?.activity.add(meanSquare: meanSquare, nanoseconds: duration) == true,
+            let publication = target.withLock({ $0.publication })
+        else { return }
+        publication.setSpeaking(voice?.activity.isSpeaking == true)
+        publication.tellRoom()
     }
 
     /// Sends a buffer to one stream. If its frames need marks that the buffer lacks, a second buffer that shares the
@@ -326,9 +353,18 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
             publication.membership.room.streamChanged(publication.stream.key, .alpha(isOn: hasAlpha))
         }
         _ = preview?.setStatus(true)
+        if let publication, kind == .microphone { beginListening(publication, caps) }
         if let publication { turn(publication, on: true) }
         send(buffer, new)
         return .ok
+    }
+
+    /// Begins to measure sound in this format. A user whose microphone was off doesn't speak at first.
+    private func beginListening(_ publication: Publication, _ caps: Caps) {
+        guard let info = AudioInfo(caps) else { return voice = nil }
+        if let voice, publication.stream.status.isOn { return self.voice = (voice.activity, info) }
+        voice = (VoiceActivity(), info)
+        publication.setSpeaking(false)
     }
 
     /// Returns whether the stream may be sent. A share may not be sent while another user shares. That is reported only

@@ -33,6 +33,7 @@ extension SessionMessage {
         case mutedName:
             return .userMuted(
                 node: node, user: user, kind: structure["kind"] ?? "", isMuted: structure["muted"] ?? false)
+        case speakingName: return .userSpeaking(node: node, user: user, isSpeaking: structure["speaking"] ?? false)
         case alphaName:
             return .userAlpha(node: node, user: user, kind: structure["kind"] ?? "", isOn: structure["on"] ?? false)
         case stalledName:

@@ -24,6 +24,9 @@ public enum GraphEvent: Sendable {
     /// (`audio`), or had done so before the session joined. With `isMuted` false, the user has turned it on again. This
     /// includes the session's own user.
     case userMuted(node: String, user: String, kind: String, isMuted: Bool)
+    /// A user in a session's room has begun or stopped speaking, by the level of the microphone, or was speaking when the
+    /// session joined. This includes the session's own user.
+    case userSpeaking(node: String, user: String, isSpeaking: Bool)
     /// A user in a session's room has turned the alpha channel of a camera on or off. This includes the session's own
     /// user. `kind` is `video` or `videoaux`. The event isn't in order with the frames; a pipe that reads
     /// them reports the change in order with them, as ``alphaChannel(node:isEnabled:)``.

@@ -25,6 +25,8 @@ public final class Session: Sendable {
         var profiles: [String: UserProfile] = [:]
         /// The streams that each user in the room has muted.
         var muted: [String: Set<UserStream>] = [:]
+        /// The users in the room who are speaking.
+        var speaking: Set<String> = []
         var pipes: [PipeIdentity: PipeReader] = [:]
         /// Stops the graph after a run that ended by itself.
         var leaving: Task<Void, Never>?
@@ -311,6 +313,8 @@ public final class Session: Sendable {
         state.withLock { $0.muted[user]?.contains(stream) ?? false }
     }
 
+    func isSpeaking(_ user: String) -> Bool { state.withLock { $0.speaking.contains(user) } }
+
     func pipe(_ identity: PipeIdentity) -> PipeReader {
         state.withLock { state in
             if let pipe = state.pipes[identity] { return pipe }
@@ -357,7 +361,8 @@ public final class Session: Sendable {
     /// Handles an event of the graph. Called on the thread that posts the event, so it must not block.
     private func receive(_ event: GraphEvent) {
         switch event {
-        case .userJoined, .userLeft, .userProfile, .userCommand, .userStream, .userMuted, .userAlpha, .alphaChannel:
+        case .userJoined, .userLeft, .userProfile, .userCommand, .userStream, .userMuted, .userSpeaking, .userAlpha,
+            .alphaChannel:
             if isOutside { return }
         default: break
         }
@@ -400,6 +405,11 @@ public final class Session: Sendable {
                 }
             }
             tell(.muteChanged(SessionUser(name: user, session: self), stream, isMuted: isMuted))
+        case .userSpeaking(sessionGraph.name, let user, let isSpeaking):
+            state.withLock { state in
+                if isSpeaking { state.speaking.insert(user) } else { state.speaking.remove(user) }
+            }
+            tell(.speakingChanged(SessionUser(name: user, session: self), isSpeaking: isSpeaking))
         case .alphaChannel(let node, let isOn): alphaChanged(at: node, isOn)
         case .userAlpha(sessionGraph.name, let user, let kind, let isOn):
             // The session's own `alphachannel` has reported this already, in order with the camera's frames.
@@ -419,7 +429,7 @@ public final class Session: Sendable {
             let (wasInRoom, users) = state.withLock { state in
                 defer {
                     state.phase = .outside
-                    (state.sending, state.profiles, state.muted) = ([:], [:], [:])
+                    (state.sending, state.profiles, state.muted, state.speaking) = ([:], [:], [:], [])
                     (state.postponed, state.startedPreviews) = ([], [])
                 }
                 // A run that ended by itself must still close its devices. A later `join` waits for this task.

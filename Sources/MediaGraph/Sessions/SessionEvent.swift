@@ -21,6 +21,11 @@ public enum SessionEvent: Sendable {
     /// onUserMuteVideo, onUserMuteAudio). This includes the local user. ``streamChanged(_:_:isOn:)`` follows if the stream
     /// was on.
     case muteChanged(SessionUser, UserStream, isMuted: Bool)
+    /// A user has begun or stopped speaking, or was speaking when the local user joined (onUserActiveAudioChanged; Agora's
+    /// onActiveSpeaker). This includes the local user. It is decided by the level of the user's microphone, whether or not
+    /// anybody subscribes to its sound: speech begins after 200 ms above −40 dB relative to full scale (RMS), and ends
+    /// after 600 ms below −50 dB, or when the microphone is off.
+    case speakingChanged(SessionUser, isSpeaking: Bool)
     /// The local user's share isn't sent, because another user of the room shares. The share begins when the other
     /// one ends; ``streamChanged(_:_:isOn:)`` then reports it as on. ``SessionShareHelper/isSharing`` is false until
     /// then. Reported once for each wait. `reason` says who shares.

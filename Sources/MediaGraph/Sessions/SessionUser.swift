@@ -43,6 +43,10 @@ public struct SessionUser: Sendable, Hashable {
     /// A user who isn't sending a stream and hasn't muted it has no camera or microphone, or one that hasn't sent yet.
     public func isMuted(_ stream: UserStream) -> Bool { session.isMuted(stream, name) }
 
+    /// Whether the user is speaking now, as ``SessionEvent/speakingChanged(_:isSpeaking:)`` reports it (the `isTalking` of
+    /// ZoomVideoSDKAudioStatus). Always false for a user who isn't in the room.
+    public var isSpeaking: Bool { session.isSpeaking(name) }
+
     /// The pipe of the user's camera (getVideoPipe). It exists whether or not the camera is sending.
     public var videoPipe: SessionPipe { SessionPipe(user: self, stream: .camera) }
 

@@ -2,7 +2,7 @@ import MediaGraph
 
 /// The kinds of lines that `run --json` prints: the values of "event". The list in the help is generated from them.
 enum JSONEvent: String, Codable, CaseIterable, Sendable {
-    case start, progress, status, alpha, joined, profile, command, left, stream, muted, stalled, refused
+    case start, progress, status, alpha, joined, profile, command, left, stream, muted, speaking, stalled, refused
     case format, lost, back, missing
     case control, message, warning, error, diagnostic, finishing, end
 
@@ -22,6 +22,8 @@ enum JSONEvent: String, Codable, CaseIterable, Sendable {
         case .left: "node, user: a user left the room"
         case .stream: "node, user, kind, on: a stream of a user started or stopped"
         case .muted: "node, user, kind, muted: a user turned a camera or the microphone off (true) or on (false)"
+        case .speaking:
+            "node, user, speaking: a user began (true) or stopped (false) speaking, by the microphone's level"
         case .stalled: "node, user, kind, stalled: a stream that the graph reads stalled (true) or resumed (false)"
         case .refused: "node, user, kind, reason: a share must wait until another user's share ends"
         case .format: "node, device, format: a format of the device was chosen"

@@ -52,6 +52,7 @@ struct JSONReporter: RunReporter {
         var kind: String?
         var on: Bool?
         var muted: Bool?
+        var speaking: Bool?
         var stalled: Bool?
         var reason: String?
     }
@@ -158,6 +159,8 @@ struct JSONReporter: RunReporter {
             print(User(event: .stream, node: node, user: user, kind: kind, on: isOn))
         case .userMuted(let node, let user, let kind, let isMuted):
             print(User(event: .muted, node: node, user: user, kind: kind, muted: isMuted))
+        case .userSpeaking(let node, let user, let isSpeaking):
+            print(User(event: .speaking, node: node, user: user, speaking: isSpeaking))
         case .userAlpha(let node, let user, let kind, let isOn):
             print(Alpha(node: node, user: user, kind: kind, enabled: isOn))
         case .userStalled(let node, let user, let kind, let isStalled):

@@ -7,14 +7,16 @@ struct SessionRoster {
         /// The streams that are on, by kind, and whether each is stalled.
         var isStalled: [String: Bool] = [:]
         var muted: Set<String> = []
+        var isSpeaking = false
         /// Empty if the user has none.
         var displayName = ""
 
         /// Such as `audio (muted), video (stalled)`.
         var text: String {
-            let shown = isStalled.mapValues { $0 ? " (stalled)" : "" }
+            let shown = isStalled.map { ($0, $1 ? " (stalled)" : $0 == "audio" && isSpeaking ? " (speaking)" : "") }
+            return Dictionary(uniqueKeysWithValues: shown)
                 .merging(muted.map { ($0, " (muted)") }) { _, muted in muted }
-            return shown.sorted { $0.key < $1.key }.map { $0.key + $0.value }.joined(separator: ", ")
+                .sorted { $0.key < $1.key }.map { $0.key + $0.value }.joined(separator: ", ")
         }
     }
 
@@ -49,6 +51,7 @@ struct SessionRoster {
         case .userMuted(let node, let user, let kind, true):
             change(node) { $0[user, default: Streams()].muted.insert(kind) }
         case .userMuted(let node, let user, let kind, false): change(node) { $0[user]?.muted.remove(kind) }
+        case .userSpeaking(let node, let user, let isSpeaking): change(node) { $0[user]?.isSpeaking = isSpeaking }
         case .userStalled(let node, let user, let kind, let isStalled):
             change(node) { if $0[user]?.isStalled[kind] != nil { $0[user]?.isStalled[kind] = isStalled } }
         default: return false

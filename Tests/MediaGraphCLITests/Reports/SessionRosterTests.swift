@@ -64,6 +64,22 @@ import Testing
         #expect(SessionRoster.logLine(unmuted[5]) == "call: bob has unmuted audio")
     }
 
+    @Test("SE-12 a session's line shows who speaks; a log has no line for it")
+    func speaking() {
+        let call: [GraphEvent] = [
+            .userJoined(node: "call", user: "bob", profile: UserProfile()),
+            .userStream(node: "call", user: "bob", kind: "audio", isOn: true),
+            .userStream(node: "call", user: "bob", kind: "video", isOn: true),
+            .userSpeaking(node: "call", user: "bob", isSpeaking: true),
+        ]
+        #expect(Self.lines(call) == ["  call  bob: audio (speaking), video"])
+        let stalled = GraphEvent.userStalled(node: "call", user: "bob", kind: "audio", isStalled: true)
+        #expect(Self.lines(call + [stalled]) == ["  call  bob: audio (stalled), video"])
+        let silent = call + [.userSpeaking(node: "call", user: "bob", isSpeaking: false)]
+        #expect(Self.lines(silent) == ["  call  bob: audio, video"])
+        #expect(SessionRoster.logLine(call[3]) == nil)
+    }
+
     @Test("SE-11 a session's line shows display names, and a log has a line for each change and command")
     func profiles() {
         let alice = UserProfile(displayName: "Alice\u{1B}[2J", customData: "red")

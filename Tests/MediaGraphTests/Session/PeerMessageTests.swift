@@ -21,6 +21,7 @@ import Testing
             .profile("alice", UserProfile(displayName: "A")), .command(text, from: "alice", to: nil),
             .command(SharedCommand(.bytes([0, 255])), from: "alice", to: "bob"),
             .left("alice"), .stream(key, .status(isOn: true)), .stream(key, .muted(true)),
+            .stream(key, .speaking(true)),
             .stream(key, .alpha(isOn: true)), .read(key, .p180),
             .unread(key),
             .begin(key), .keyFrame(key),

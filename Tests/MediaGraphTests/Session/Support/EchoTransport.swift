@@ -145,6 +145,9 @@ final class EchoTransport: RoomTransport {
     /// Tells the room that echo's camera has started or stopped sending.
     func tell(isOn: Bool) { delegate.remoteStreamChanged(Self.echoed, .status(isOn: isOn)) }
 
+    /// Tells the room that echo's user has begun to speak.
+    func speak() { delegate.remoteStreamChanged(StreamKey(user: Self.user, kind: .microphone), .speaking(true)) }
+
     /// Makes the transport lose the share's grant.
     func loseGrant() { delegate.shareGrantLost() }
 

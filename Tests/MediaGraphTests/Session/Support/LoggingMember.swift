@@ -52,6 +52,7 @@ extension StreamChange {
         switch self {
         case .status(let isOn): isOn ? "on" : "off"
         case .muted(let isMuted): isMuted ? "muted" : "unmuted"
+        case .speaking(let isSpeaking): isSpeaking ? "speaks" : "is silent"
         case .alpha(let isOn): isOn ? "with alpha" : "without alpha"
         }
     }

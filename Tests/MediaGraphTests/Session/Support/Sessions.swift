@@ -28,6 +28,7 @@ final class SessionLog: SessionDelegate {
         case .streamChanged(let user, let stream, let isOn): log.add("\(user.name) \(stream) \(isOn ? "on" : "off")")
         case .muteChanged(let user, let stream, let isMuted):
             log.add("\(user.name) \(isMuted ? "mutes" : "unmutes") \(stream)")
+        case .speakingChanged(let user, let isSpeaking): log.add("\(user.name) \(isSpeaking ? "speaks" : "is silent")")
         case .warning(let warning): log.add("\(warning)")
         case .left: log.add("left")
         case .shareIsWaiting(let reason): log.add("waits: \(reason)")
