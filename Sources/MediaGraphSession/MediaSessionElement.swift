@@ -15,7 +15,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
     static let defaultSettings = Settings()
     let settings = SettingsStore(defaultSettings)
 
-    private struct Output: Sendable {
+    struct Output: Sendable {
         let key: OutputKey
         let pad: GhostPad
         let element: Element
@@ -30,12 +30,12 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         }
     }
 
-    private struct Input: Sendable {
+    struct Input: Sendable {
         let pad: GhostPad
         let publisher: StreamPublisher
     }
 
-    private struct State: Sendable {
+    struct State: Sendable {
         var inputs: [Input] = []
         var outputs: [Output] = []
         var membership: Membership?
@@ -62,7 +62,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         }
     }
 
-    private let state = Mutex(State())
+    let state = Mutex(State())
 
     static let log = DebugCategory("mediasession", "MediaGraph media session")
 
@@ -85,116 +85,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
                 + StreamKind.allCases.map {
                     PadTemplate("\($0.outputPrefix)%s", .source, .request, caps: $0.isSound ? soundCaps : videoCaps)
                 },
-            properties: [
-                .setting("room", of: Self.self, \.room, "The room's name; sessions with the same room name meet there"),
-                .setting(
-                    "user", of: Self.self, \.user, "The user's name in the room; if empty, the element's name"),
-                .setting(
-                    "display-name", of: Self.self, \.displayName, changes: .always,
-                    """
-                    The name that the other users' programs show, up to \(UserProfile.longestDisplayName) bytes; if empty, \
-                    they show the user's name
-                    """),
-                .setting(
-                    "custom-data", of: Self.self, \.customData, changes: .always,
-                    """
-                    Text that the other users' programs get with the display name, up to \
-                    \(UserProfile.longestCustomData) bytes; its meaning is up to the application
-                    """),
-                .setting(
-                    "transport", of: Self.self, \.transport,
-                    "Transport for the streams between users. "
-                        + RoomTransportKind.all.map { "\($0.name): \($0.summary)" }.joined(separator: ". ")),
-                .setting(
-                    "join", of: Self.self, \.joins, changes: .always,
-                    """
-                    Whether to join the room when the graph runs. While false, only the previews of the user's own cameras \
-                    work. Setting it to true during a run joins the room. The user leaves the room when the run ends
-                    """),
-                .setting(
-                    "mirror", of: Self.self, \.mirror, changes: .always,
-                    "Which frames of the main camera are marked to be flipped horizontally by the renderer"),
-                .setting(
-                    "mirror-aux", of: Self.self, \.auxMirror, changes: .always,
-                    "Which frames of the second camera are marked to be flipped horizontally by the renderer"),
-                .setting(
-                    "camera-off", of: Self.self, \.isCameraOff, changes: .always,
-                    """
-                    Whether the user's camera is off. Sources that lead only to the pad camera are stopped; what others send \
-                    is left out
-                    """),
-                .setting(
-                    "camera-aux-off", of: Self.self, \.isAuxCameraOff, changes: .always,
-                    "Whether the user's second camera, on the pad camera_aux, is off"),
-                .setting(
-                    "preview-off", of: Self.self, \.isPreviewOff, changes: .always,
-                    "Whether the camera's preview is off: the pad preview gets no frames, but the camera goes on sending"
-                ),
-                .setting(
-                    "preview-aux-off", of: Self.self, \.isAuxPreviewOff, changes: .always,
-                    "Whether the second camera's preview is off: preview_aux gets no frames, but that camera goes on sending"
-                ),
-                .setting(
-                    "mic-muted", of: Self.self, \.isMicMuted, changes: .always,
-                    """
-                    Whether the user's microphone is muted. Sources that lead only to the pad mic are stopped; what others \
-                    send is left out
-                    """),
-                .setting("role", of: Self.self, \.role, "What the user may do in the room"),
-                .setting(
-                    "raw-streaming", of: Self.self, \.streamsRawData,
-                    """
-                    Whether the user may stream raw data; a host needs this to enable an alphachannel linked to camera
-                    """),
-                .setting(
-                    "video-config", of: Self.self, \.videoConfiguration, changes: .always,
-                    """
-                    Largest size and rate that is suggested to a source linked to camera or camera_aux, such as a \
-                    videosource. What readers need is suggested instead if it is less. Frames of other cameras aren't \
-                    changed
-                    """),
-                .readOnly(
-                    "stats", of: MediaSessionElement.self, default: NodeStatistics.nothing,
-                    """
-                    Counters since the session was joined: frames (uint64, buffers sent by the user), dropped (uint64, \
-                    buffers dropped because a reader was too slow, behind a pad of this session or in another process, and \
-                    buffers of a share while another user shared), muted (uint64, buffers left out while the camera was off \
-                    or the microphone muted)
-                    """
-                ) { $0.statistics },
-            ],
-            actions: [
-                .action(
-                    sendTextAction, of: Self.self,
-                    """
-                    Sends a command to a user: send-text(user, text) -> GstStructure. An empty user means everybody else in \
-                    the room. Returns NULL, or a structure with the fields code (int), subject, expected and actual (string) \
-                    that says why the command wasn't sent
-                    """
-                ) { (session, user: String, text: String) in session.send(.text(text), to: user) },
-                .action(
-                    sendBytesAction, of: Self.self,
-                    "Sends a command as bytes: send-bytes(user, bytes as GBytes) -> GstStructure. Otherwise like send-text"
-                ) { (session, user: String, bytes: [UInt8]) in session.send(.bytes(bytes), to: user) },
-            ],
-            messages: SessionMessage.declarations,
+            properties: properties, actions: actions, messages: SessionMessage.declarations,
             abiVersion: NodeDefinition.abiVersion)
-    }
-
-    static let sendTextAction = "send-text"
-    static let sendBytesAction = "send-bytes"
-
-    /// Sends a command to a user, or to everybody else if `user` is empty. Returns the details of the error if that isn't
-    /// possible.
-    private func send(_ command: SessionCommand, to user: String) -> Structure? {
-        do throws(MediaGraphError) {
-            guard let membership = state.withLock({ $0.membership }) else {
-                throw .notInSession(.init(name, actual: "isn't in a room, so it can't send commands"))
-            }
-            let recipient = user.precomposedStringWithCanonicalMapping
-            try membership.room.send(command, from: membership.user, to: recipient.isEmpty ? nil : recipient)
-            return nil
-        } catch { return error.details }
     }
 
     private var user: String {
@@ -317,7 +209,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         for input in state.withLock({ $0.inputs }) { input.publisher.announcementMayHaveChanged() }
     }
 
-    private var statistics: Structure {
+    var statistics: Structure {
         let (inputs, outputs) = state.withLock { ($0.inputs, $0.outputs) }
         let sent = inputs.reduce(0) { $0 + $1.publisher.statistics.frames.load(ordering: .relaxed) }
         let lost =

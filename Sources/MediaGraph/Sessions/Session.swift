@@ -19,14 +19,8 @@ public final class Session: Sendable {
         var phase = Phase.outside
         /// Events that occur while the user joins. They are delivered after ``SessionEvent/joined``.
         var postponed: [SessionEvent] = []
-        /// The users in the room, each with the streams that they are sending.
-        var sending: [String: Set<UserStream>] = [:]
-        /// The profiles of the users in the room.
-        var profiles: [String: UserProfile] = [:]
-        /// The streams that each user in the room has muted.
-        var muted: [String: Set<UserStream>] = [:]
-        /// The users in the room who are speaking.
-        var speaking: Set<String> = []
+        /// The users in the room.
+        var users = SessionUsers()
         var pipes: [PipeIdentity: PipeReader] = [:]
         /// Stops the graph after a run that ended by itself.
         var leaving: Task<Void, Never>?
@@ -275,9 +269,7 @@ public final class Session: Sendable {
 
     /// The other users in the room, sorted by name.
     public var remoteUsers: [SessionUser] {
-        state.withLock { $0.sending.keys.filter { $0 != context.user }.sorted() }.map {
-            SessionUser(name: $0, session: self)
-        }
+        state.withLock { $0.users.names }.filter { $0 != context.user }.map { SessionUser(name: $0, session: self) }
     }
 
     /// Returns the user of that name. Throws `noSuchUser` if the user isn't in the room.
@@ -290,30 +282,24 @@ public final class Session: Sendable {
         return SessionUser(name: name, session: self)
     }
 
-    func has(_ user: String) -> Bool { user == context.user || state.withLock { $0.sending[user] != nil } }
+    func has(_ user: String) -> Bool { user == context.user || state.withLock { $0.users.contains(user) } }
 
     /// Whether another user shares a screen or sound.
     var hasOtherShare: Bool {
-        state.withLock { state in
-            state.sending.contains { $0.key != context.user && !$0.value.isDisjoint(with: [.share, .shareAudio]) }
+        let users = state.withLock { $0.users }
+        return users.names.contains { user in
+            user != context.user && (users.isSending(.share, user) || users.isSending(.shareAudio, user))
         }
-    }
-
-    func isSending(_ stream: UserStream, _ user: String) -> Bool {
-        state.withLock { $0.sending[user]?.contains(stream) ?? false }
     }
 
     /// The profile of a user in the room, and of the session's own user at any time.
     func profile(of user: String) -> UserProfile {
-        guard user == context.user else { return state.withLock { $0.profiles[user] } ?? UserProfile() }
-        return ownProfile
+        user == context.user ? ownProfile : state.withLock { $0.users.profile(of: user) }
     }
 
-    func isMuted(_ stream: UserStream, _ user: String) -> Bool {
-        state.withLock { $0.muted[user]?.contains(stream) ?? false }
-    }
-
-    func isSpeaking(_ user: String) -> Bool { state.withLock { $0.speaking.contains(user) } }
+    func isSending(_ stream: UserStream, _ user: String) -> Bool { state.withLock { $0.users.isSending(stream, user) } }
+    func isMuted(_ stream: UserStream, _ user: String) -> Bool { state.withLock { $0.users.isMuted(stream, user) } }
+    func isSpeaking(_ user: String) -> Bool { state.withLock { $0.users.isSpeaking(user) } }
 
     func pipe(_ identity: PipeIdentity) -> PipeReader {
         state.withLock { state in
@@ -370,11 +356,11 @@ public final class Session: Sendable {
         case .userJoined(sessionGraph.name, let user, let profile):
             // Queued before the event is delivered, so that a subscriber's pipe is added downstream of the observer.
             sessionGraph.enqueue { $0.observers?.joined(user, $0) }
-            state.withLock { ($0.sending[user], $0.profiles[user]) = ($0.sending[user] ?? [], profile) }
+            state.withLock { $0.users.setProfile(profile, of: user) }
             sound.joined(user)
             tell(.userJoined(SessionUser(name: user, session: self)))
         case .userProfile(sessionGraph.name, let user, let profile):
-            state.withLock { $0.profiles[user] = profile }
+            state.withLock { $0.users.setProfile(profile, of: user) }
             tell(.profileChanged(SessionUser(name: user, session: self)))
         case .userCommand(sessionGraph.name, let user, let command, let isForAll):
             tell(
@@ -382,33 +368,23 @@ public final class Session: Sendable {
                     ReceivedCommand(
                         command: command, sender: SessionUser(name: user, session: self), isForAll: isForAll)))
         case .userLeft(sessionGraph.name, let user):
-            state.withLock { ($0.sending[user], $0.profiles[user], $0.muted[user]) = (nil, nil, nil) }
+            state.withLock { $0.users.remove(user) }
             alpha.withLock { $0.forget(user) }
             sessionGraph.enqueue { $0.observers?.left(user, $0) }
             sound.left(user)
             tell(.userLeft(SessionUser(name: user, session: self)))
         case .userStream(sessionGraph.name, let user, let kind, let isOn):
             guard let stream = UserStream(rawValue: kind) else { return }
-            state.withLock { state in
-                if isOn { state.sending[user, default: []].insert(stream) } else { state.sending[user]?.remove(stream) }
-            }
+            state.withLock { $0.users.setSending(stream, user, isOn) }
             if stream == .shareAudio, user != context.user { sound.shares(user, isOn) }
             if stream == .share || stream == .shareAudio, user == context.user, isOn { share.recordBeginning() }
             tell(.streamChanged(SessionUser(name: user, session: self), stream, isOn: isOn))
         case .userMuted(sessionGraph.name, let user, let kind, let isMuted):
             guard let stream = UserStream(rawValue: kind) else { return }
-            state.withLock { state in
-                if isMuted {
-                    state.muted[user, default: []].insert(stream)
-                } else {
-                    state.muted[user]?.remove(stream)
-                }
-            }
+            state.withLock { $0.users.setMuted(stream, user, isMuted) }
             tell(.muteChanged(SessionUser(name: user, session: self), stream, isMuted: isMuted))
         case .userSpeaking(sessionGraph.name, let user, let isSpeaking):
-            state.withLock { state in
-                if isSpeaking { state.speaking.insert(user) } else { state.speaking.remove(user) }
-            }
+            state.withLock { $0.users.setSpeaking(user, isSpeaking) }
             tell(.speakingChanged(SessionUser(name: user, session: self), isSpeaking: isSpeaking))
         case .alphaChannel(let node, let isOn): alphaChanged(at: node, isOn)
         case .userAlpha(sessionGraph.name, let user, let kind, let isOn):
@@ -429,12 +405,11 @@ public final class Session: Sendable {
             let (wasInRoom, users) = state.withLock { state in
                 defer {
                     state.phase = .outside
-                    (state.sending, state.profiles, state.muted, state.speaking) = ([:], [:], [:], [])
-                    (state.postponed, state.startedPreviews) = ([], [])
+                    (state.users, state.postponed, state.startedPreviews) = (SessionUsers(), [], [])
                 }
                 // A run that ended by itself must still close its devices. A later `join` waits for this task.
                 if case .stopped = end {} else { state.leaving = Task { [graph] in await graph.stop() } }
-                return (state.phase == .joined || state.phase == .joining, Array(state.sending.keys))
+                return (state.phase == .joined || state.phase == .joining, state.users.names)
             }
             alpha.withLock { $0 = AlphaAnnouncements() }
             for user in users { sessionGraph.enqueue { $0.observers?.left(user, $0) } }
