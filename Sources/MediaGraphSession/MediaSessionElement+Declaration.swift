@@ -73,6 +73,16 @@ extension MediaSessionElement {
                 changed
                 """),
             .readOnly(
+                "streams", of: MediaSessionElement.self, default: SessionMessage.noStatistics,
+                """
+                The numbers of the last second, while the user is in the room: a field for each pad that sends or reads a \
+                stream, named like the pad, with a structure like those of the message \(SessionMessage.statisticsName)
+                """
+            ) { session in
+                session.state.withLock { $0.meter }.map { SessionMessage.fields(of: $0.latest) }
+                    ?? SessionMessage.noStatistics
+            },
+            .readOnly(
                 "stats", of: MediaSessionElement.self, default: NodeStatistics.nothing,
                 """
                 Counters since the session was joined: frames (uint64, buffers sent by the user), dropped (uint64, \

@@ -39,6 +39,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         var inputs: [Input] = []
         var outputs: [Output] = []
         var membership: Membership?
+        /// Set while the user is in the room.
+        var meter: StreamMeter?
         /// The value of `StreamReader.latencyChanges` when the latency was last decided.
         var latencyChanges = 0
         /// The streams of the user's own cameras while data flows, whether or not the user is in the room.
@@ -252,18 +254,50 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         for input in inputs { input.publisher.join(membership) }
         // The profile may have changed while this waited for the room.
         membership.announceProfile()
+        startMeter(membership)
         Self.log.log(.info, element, "\(membership.user) joined room \(membership.room.name)")
+    }
+
+    private func startMeter(_ membership: Membership) {
+        let owner = WeakElement(instance)
+        let meter = StreamMeter(clock: transport.clock) {
+            guard let element = owner.element else { return [] }
+            return ElementClass.implementation(of: element.element, as: Self.self).counters
+        } report: { [weak membership] statistics in
+            if let membership { owner.post(SessionMessage.statistics(statistics, room: membership.room.name)) }
+        }
+        state.withLock { $0.meter = meter }
+    }
+
+    /// The counters of the streams that the user sends, and of those that the session reads.
+    private var counters: [StreamMeter.Reading] {
+        let (inputs, outputs) = state.withLock { ($0.inputs, $0.outputs) }
+        let sent = inputs.compactMap { input in
+            input.publisher.counters.map { StreamMeter.Reading(input.publisher.kind.inputPad, $0) }
+        }
+        let received = outputs.compactMap { output -> StreamMeter.Reading? in
+            guard case .of(let key) = output.key else { return nil }
+            let statistics = output.reader.statistics
+            return (
+                output.key.padName,
+                StreamStatistics(
+                    key, .received, statistics, lost: statistics.dropped.load(ordering: .relaxed), output.stream?.format
+                )
+            )
+        }
+        return sent + received
     }
 
     /// Leaves the room and ends the previews, after data flow has ended.
     private func close() {
-        let (inputs, outputs, membership) = state.withLock { state in
+        let (inputs, outputs, membership, meter) = state.withLock { state in
             defer {
-                (state.membership, state.previews) = (nil, [:])
+                (state.membership, state.meter, state.previews) = (nil, nil, [:])
                 for index in state.outputs.indices { state.outputs[index].stream = nil }
             }
-            return (state.inputs, state.outputs, state.membership)
+            return (state.inputs, state.outputs, state.membership, state.meter)
         }
+        meter?.stop()
         for input in inputs {
             input.publisher.join(nil)
             input.publisher.show(in: nil)

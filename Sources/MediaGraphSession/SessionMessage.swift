@@ -14,6 +14,8 @@ package enum SessionMessage {
 
     package static let stalledName = "mediagraph-user-stalled"
 
+    package static let statisticsName = "mediagraph-stream-statistics"
+
     package static let shareRefusedName = "mediagraph-share-refused"
 
     static func shareRefused(_ key: StreamKey, _ error: MediaGraphError) -> Structure {
@@ -69,6 +71,23 @@ package enum SessionMessage {
     static func stalled(_ key: StreamKey, _ isStalled: Bool) -> Structure {
         Structure(stalledName, [("user", key.user), ("kind", key.kind.stream.rawValue), ("stalled", isStalled)])
     }
+
+    /// The statistics of streams, by pad.
+    static func statistics(_ statistics: [String: StreamStatistics], room: String) -> Structure {
+        Structure(statisticsName, [("room", room)] + fields(statistics))
+    }
+
+    /// The value of the property `streams`.
+    static func fields(of statistics: [String: StreamStatistics]) -> Structure {
+        Structure(noStatistics.name, fields(statistics))
+    }
+
+    private static func fields(_ statistics: [String: StreamStatistics]) -> [(String, any ValueConvertible)] {
+        statistics.sorted { $0.key < $1.key }.map { ($0.key, $0.value.structure) }
+    }
+
+    /// The property `streams` without streams.
+    static let noStatistics = Structure("mediagraph-streams")
 
     private static let room = (name: "room", type: "string", meaning: "the room's name")
     private static let user = (name: "user", type: "string", meaning: "the user's name")
@@ -128,6 +147,18 @@ package enum SessionMessage {
             fields: [
                 user, ("kind", "string", "video, videoaux or audio"),
                 ("stalled", "boolean", "true when the stream has stalled, false when it has resumed"),
+            ]),
+        MessageDeclaration(
+            statisticsName,
+            "Posted every second while the user is in the room. A field for each pad that sends or reads a stream, named like the pad, contains a structure",
+            fields: [
+                room, user, ("kind", "string", "video, videoaux, audio, share or shareaudio"),
+                ("direction", "string", "sent or received"),
+                ("frames-per-second", "double", "frames or blocks of sound"),
+                ("bits-per-second", "double", "as sent: of raw media if it isn't encoded"),
+                ("width", "int", "of video, in pixels"), ("height", "int", "of video, in pixels"),
+                ("frames", "uint64", "frames or blocks since the user joined"), ("bytes", "uint64", "their bytes"),
+                ("lost", "uint64", "frames or blocks dropped since the user joined"),
             ]),
         MessageDeclaration(
             shareRefusedName, "The share of this session's user isn't sent while another user shares",

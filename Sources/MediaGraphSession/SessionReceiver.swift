@@ -143,6 +143,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
                     reader.drop(next.buffer)
                     continue
                 }
+                let size = next.byteCount
                 if let scaler = shown.scaler {
                     guard let scaled = scaler.scaled(next) else {
                         reader.drop(next.buffer)
@@ -153,7 +154,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
                 } else {
                     buffer = placed(next.buffer.take(), next.number)
                 }
-                reader.statistics.countFrame()
+                reader.statistics.countFrame(bytes: size)
                 return .ok
             case .signal(let signal):
                 show(signal)

@@ -188,6 +188,12 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
             + (target.withLock { $0.publication }?.stream.remoteStatistics.dropped.load(ordering: .relaxed) ?? 0)
     }
 
+    /// The stream's counters since the user joined; `nil` while the user isn't in the room.
+    var counters: StreamStatistics? {
+        guard let stream = target.withLock({ $0.publication })?.stream else { return nil }
+        return StreamStatistics(stream.key, .sent, statistics, lost: losses, stream.format)
+    }
+
     /// Mutes the stream if `isMuted` returns true, and otherwise unmutes it. Any thread may call this. One thread at a
     /// time does the work, and also carries out calls that other threads make meanwhile. `isMuted` runs under a lock,
     /// so that of two concurrent calls the later one takes effect.
@@ -280,7 +286,7 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
             return
         }
         if send(buffer, to: room, isMirrored: mirror.mirrorsPublished) {
-            statistics.countFrame()
+            statistics.countFrame(bytes: buffer.size)
             if voice != nil { listen(to: buffer) }
         } else {
             statistics.countMuted()

@@ -90,9 +90,21 @@ import Testing
             call.video_bob ! rawdatapipe name=bobs handler=count
             sharesource handler=counter ! call.share
             """)
+        let fifo = folder.path("fifo")
+        #expect(mkfifo(fifo, 0o600) == 0)
         let bob = try LiveProgram(
-            "run", "videosource handler=counter ! call.camera mediasession name=call room=help user=bob")
+            "run", "--control", fifo,
+            """
+            videosource handler=counter ! call.camera  audiotestsrc is-live=true ! call.mic
+            mediasession name=call room=help user=bob display-name=Bob custom-data=blue
+            """)
         #expect(session.waits { $0.output.contains("bob") }, "\(session.errors)")
+        let commands = try #require(FileHandle(forUpdatingAtPath: fifo))
+        try commands.write(contentsOf: Data("set call.display-name=Bobby\nsend call hello\n".utf8))
+        #expect(session.waits { $0.output.contains("\"speaking\"") }, "\(session.errors)")
+        #expect(session.waits { $0.output.contains("\"profile\"") }, "\(session.errors)")
+        #expect(session.waits { $0.output.contains("\"command\"") }, "\(session.errors)")
+        #expect(session.waits { $0.output.contains("\"streams\"") }, "\(session.errors)")
         #expect(session.waits { $0.output.contains("\"refused\"") }, "\(session.errors)")
         #expect(session.waits { $0.output.contains("\"status\"") }, "\(session.errors)")
         bob.send(SIGSTOP)

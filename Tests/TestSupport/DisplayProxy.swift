@@ -45,12 +45,21 @@ public final class DisplayProxy {
         listener.listen()
         os.rename(path + ".new", path)
         clients, left = set(), -1000.0
-        def pump(source, sink, count):
+        def receive_setup(server):
+            # The server may write its first message, which contains the screens, in two parts.
+            data = server.recv(65536)
+            while data and (len(data) < 8 or len(data) < 8 + 4 * int.from_bytes(data[6:8], sys.byteorder)):
+                part = server.recv(65536)
+                if not part: break
+                data += part
+            return data
+        def pump(source, sink, count, receive=None):
             global left
             try:
-                while (data := source.recv(65536)) and count != 0:
+                while (data := receive(source) if receive else source.recv(65536)) and count != 0:
                     sink.sendall(data)
                     count -= 1
+                    receive = None
             except OSError: pass
             for end in source, sink:
                 try: end.shutdown(socket.SHUT_RDWR)
@@ -70,6 +79,6 @@ public final class DisplayProxy {
             server.connect(real)
             clients.add(client)
             threading.Thread(target=pump, args=(client, server, -1), daemon=True).start()
-            threading.Thread(target=pump, args=(server, client, pieces), daemon=True).start()
+            threading.Thread(target=pump, args=(server, client, pieces, receive_setup), daemon=True).start()
         """
 }

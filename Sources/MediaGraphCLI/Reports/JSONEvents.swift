@@ -2,7 +2,8 @@ import MediaGraph
 
 /// The kinds of lines that `run --json` prints: the values of "event". The list in the help is generated from them.
 enum JSONEvent: String, Codable, CaseIterable, Sendable {
-    case start, progress, status, alpha, joined, profile, command, left, stream, muted, speaking, stalled, refused
+    case start, progress, status, alpha, joined, profile, command, left, stream, muted, speaking, stalled, streams,
+        refused
     case format, lost, back, missing
     case control, message, warning, error, diagnostic, finishing, end
 
@@ -25,6 +26,8 @@ enum JSONEvent: String, Codable, CaseIterable, Sendable {
         case .speaking:
             "node, user, speaking: a user began (true) or stopped (false) speaking, by the microphone's level"
         case .stalled: "node, user, kind, stalled: a stream that the graph reads stalled (true) or resumed (false)"
+        case .streams:
+            "node, streams {user, kind, direction (sent or received), framesPerSecond, bitsPerSecond, width, height, frames, bytes, lost}: the streams that a session sends and reads, every second"
         case .refused: "node, user, kind, reason: a share must wait until another user's share ends"
         case .format: "node, device, format: a format of the device was chosen"
         case .lost: "node, device, lostAt (seconds), reason: a device was lost"

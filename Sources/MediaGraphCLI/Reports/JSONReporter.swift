@@ -88,6 +88,35 @@ struct JSONReporter: RunReporter {
         }
     }
 
+    private struct Streams: Encodable {
+        struct Stream: Encodable {
+            var user: String
+            var kind: String
+            var direction: String
+            var framesPerSecond: Double
+            var bitsPerSecond: Double
+            var width: Int?
+            var height: Int?
+            var frames: UInt64
+            var bytes: UInt64
+            var lost: UInt64
+        }
+
+        var event = JSONEvent.streams
+        var node: String
+        var streams: [Stream]
+
+        init(node: String, _ statistics: [StreamStatistics]) {
+            self.node = node
+            streams = statistics.map {
+                Stream(
+                    user: $0.user, kind: $0.stream.rawValue, direction: $0.direction.rawValue,
+                    framesPerSecond: $0.framesPerSecond, bitsPerSecond: $0.bitsPerSecond, width: $0.width,
+                    height: $0.height, frames: $0.frames, bytes: $0.bytes, lost: $0.lost)
+            }
+        }
+    }
+
     private struct Device: Encodable {
         var event: JSONEvent
         var node: String
@@ -161,6 +190,7 @@ struct JSONReporter: RunReporter {
             print(User(event: .muted, node: node, user: user, kind: kind, muted: isMuted))
         case .userSpeaking(let node, let user, let isSpeaking):
             print(User(event: .speaking, node: node, user: user, speaking: isSpeaking))
+        case .streamStatistics(let node, let statistics): print(Streams(node: node, statistics))
         case .userAlpha(let node, let user, let kind, let isOn):
             print(Alpha(node: node, user: user, kind: kind, enabled: isOn))
         case .userStalled(let node, let user, let kind, let isStalled):

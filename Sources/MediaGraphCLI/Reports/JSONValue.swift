@@ -1,12 +1,14 @@
 import GStreamer
 
-/// The JSON form of a structure's field: numbers and Booleans as such, other values as GStreamer's text.
+/// The JSON form of a structure's field: numbers and Booleans as such, structures as objects, other values as GStreamer's
+/// text.
 enum JSONValue: Encodable, Sendable, Equatable, CustomStringConvertible {
     case truth(Bool)
     case signed(Int64)
     case unsigned(UInt64)
     case number(Double)
     case text(String)
+    case fields([String: JSONValue])
 
     init(_ field: String, of structure: Structure) {
         if let value = structure[field, as: Bool.self] {
@@ -17,6 +19,8 @@ enum JSONValue: Encodable, Sendable, Equatable, CustomStringConvertible {
             self = .unsigned(value)
         } else if let value = structure[field, as: Double.self], value.isFinite {
             self = .number(value)
+        } else if let value = structure[field, as: Structure.self] {
+            self = .fields(Self.fields(of: value))
         } else {
             self = .text(structure.text(field) ?? "")
         }
@@ -34,6 +38,7 @@ enum JSONValue: Encodable, Sendable, Equatable, CustomStringConvertible {
         case .unsigned(let value): try container.encode(value)
         case .number(let value): try container.encode(value)
         case .text(let value): try container.encode(value)
+        case .fields(let fields): try container.encode(fields)
         }
     }
 
@@ -44,6 +49,8 @@ enum JSONValue: Encodable, Sendable, Equatable, CustomStringConvertible {
         case .unsigned(let value): "\(value)"
         case .number(let value): "\(value)"
         case .text(let value): value
+        case .fields(let fields):
+            "{" + fields.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: ", ") + "}"
         }
     }
 }

@@ -11,12 +11,14 @@ struct SessionRoster {
         /// Empty if the user has none.
         var displayName = ""
 
-        /// Such as `audio (muted), video (stalled)`.
-        var text: String {
+        /// Returns `audio (muted), video (stalled)`, and for streams with numbers `video 640×360 30 fps 83 Mbit/s`.
+        func text(_ numbers: [String: StreamStatistics]) -> String {
             let shown = isStalled.map { ($0, $1 ? " (stalled)" : $0 == "audio" && isSpeaking ? " (speaking)" : "") }
             return Dictionary(uniqueKeysWithValues: shown)
                 .merging(muted.map { ($0, " (muted)") }) { _, muted in muted }
-                .sorted { $0.key < $1.key }.map { $0.key + $0.value }.joined(separator: ", ")
+                .sorted { $0.key < $1.key }
+                .map { kind, state in kind + state + (numbers[kind].map { " \(SessionRoster.text($0))" } ?? "") }
+                .joined(separator: ", ")
         }
     }
 
@@ -24,6 +26,8 @@ struct SessionRoster {
 
     /// The sessions, sorted by the names of their nodes.
     private var sessions: [(node: String, users: Users)] = []
+    /// The numbers of the last second of the streams that each session sends and reads, by the name of its node.
+    private var statistics: [String: [StreamStatistics]] = [:]
     /// The users that each session reads, by the name of its node.
     private var subscribed: [String: [String]] = [:]
 
@@ -54,6 +58,7 @@ struct SessionRoster {
         case .userSpeaking(let node, let user, let isSpeaking): change(node) { $0[user]?.isSpeaking = isSpeaking }
         case .userStalled(let node, let user, let kind, let isStalled):
             change(node) { if $0[user]?.isStalled[kind] != nil { $0[user]?.isStalled[kind] = isStalled } }
+        case .streamStatistics(let node, let numbers): statistics[node] = numbers
         default: return false
         }
         return true
@@ -71,19 +76,39 @@ struct SessionRoster {
         let longest = min(24, sessions.map { TextWidth.columns($0.node) }.max() ?? 0)
         return sessions.prefix(max(0, height)).map { node, users in
             let name = TextWidth.padded(TextWidth.truncated(TextWidth.printable(node), to: longest), to: longest)
-            let line = TextWidth.truncated("  \(name)  \(TextWidth.printable(text(node, users)))", to: width)
+            let texts = [statistics[node] ?? [], []].map {
+                "  \(name)  \(TextWidth.printable(text(node, users, $0)))"
+            }
+            // The numbers are left out if they don't fit.
+            let line = texts.first { TextWidth.columns($0) <= width } ?? TextWidth.truncated(texts[1], to: width)
             return ProgressTable.Line(text: line, width: TextWidth.columns(line))
         }
     }
 
     /// Returns `alice: audio (muted), video (stalled) · bob: share · carol · waiting for dave (not in the room)`.
-    private func text(_ node: String, _ users: Users) -> String {
+    private func text(_ node: String, _ users: Users, _ statistics: [StreamStatistics]) -> String {
         let here = users.sorted { $0.key < $1.key }.map { user, streams in
             let shown = Self.shown(user, streams.displayName)
-            return streams.text.isEmpty ? shown : "\(shown): \(streams.text)"
+            let numbers = statistics.filter { $0.user == user }.map { ($0.stream.rawValue, $0) }
+            // A user who reads the own stream sends and receives it.
+            let text = streams.text(Dictionary(numbers) { first, _ in first })
+            return text.isEmpty ? shown : "\(shown): \(text)"
         }
         let missing = (subscribed[node] ?? []).filter { users[$0] == nil }
         return (here + Self.waiting(for: missing)).joined(separator: " · ")
+    }
+
+    /// Returns `640×360 30 fps 83 Mbit/s, 2 lost`.
+    private static func text(_ numbers: StreamStatistics) -> String {
+        var parts = [String]()
+        if let width = numbers.width, let height = numbers.height {
+            parts.append("\(width)×\(height) \(Numbers.fixed(numbers.framesPerSecond, 0)) fps")
+        }
+        let units = [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")]
+        let (scale, unit) = units.first { numbers.bitsPerSecond >= $0.0 } ?? (1, "bit/s")
+        let value = numbers.bitsPerSecond / scale
+        parts.append("\(Numbers.fixed(value, value < 10 && scale > 1 ? 1 : 0)) \(unit)")
+        return parts.joined(separator: " ") + (numbers.lost > 0 ? ", \(numbers.lost) lost" : "")
     }
 
     /// Returns `alice`, or `alice (Alice Smith)` if the user has a display name.

@@ -6,6 +6,8 @@ import Synchronization
 package final class NodeStatistics: Sendable {
     /// Frames or blocks that were delivered.
     package let frames = Atomic<UInt64>(0)
+    /// The bytes of the frames or blocks. Only for the streams of sessions.
+    package let bytes = Atomic<UInt64>(0)
     /// Frames or blocks that were accepted and then discarded.
     package let dropped = Atomic<UInt64>(0)
     /// Frames or blocks that a sender offered and the node didn't accept.
@@ -29,6 +31,7 @@ package final class NodeStatistics: Sendable {
 
     package func reset() {
         frames.store(0, ordering: .relaxed)
+        bytes.store(0, ordering: .relaxed)
         dropped.store(0, ordering: .relaxed)
         refused.store(0, ordering: .relaxed)
         muted.store(0, ordering: .relaxed)
@@ -42,6 +45,12 @@ package final class NodeStatistics: Sendable {
 
     @inline(__always)
     package func countFrame() { frames.wrappingAdd(1, ordering: .relaxed) }
+
+    @inline(__always)
+    package func countFrame(bytes count: Int) {
+        countFrame()
+        bytes.wrappingAdd(UInt64(count), ordering: .relaxed)
+    }
 
     @inline(__always)
     package func countDrop() { dropped.wrappingAdd(1, ordering: .relaxed) }

@@ -80,6 +80,32 @@ import Testing
         #expect(SessionRoster.logLine(call[3]) == nil)
     }
 
+    @Test("SE-12 a session's line shows the numbers of its streams, if they fit")
+    func numbers() {
+        let call: [GraphEvent] = [
+            .userJoined(node: "call", user: "bob", profile: UserProfile()),
+            .userStream(node: "call", user: "alice", kind: "video", isOn: true),
+            .userStream(node: "call", user: "bob", kind: "audio", isOn: true),
+            .userStream(node: "call", user: "bob", kind: "video", isOn: true),
+            .streamStatistics(
+                node: "call",
+                [
+                    StreamStatistics(
+                        user: "alice", stream: .video, direction: .sent, framesPerSecond: 29.97,
+                        bitsPerSecond: 1_250_000,
+                        width: 640, height: 360, lost: 3),
+                    StreamStatistics(
+                        user: "bob", stream: .audio, direction: .received, framesPerSecond: 50, bitsPerSecond: 64_400),
+                ]),
+        ]
+        let numbers = "  call  alice: video 640×360 30 fps 1.3 Mbit/s, 3 lost · bob: audio 64 kbit/s, video"
+        #expect(Self.lines(call, width: 90) == [numbers])
+        #expect(Self.lines(call, width: 79) == ["  call  alice: video · bob: audio, video"])
+        let off = call + [.userStream(node: "call", user: "alice", kind: "video", isOn: false)]
+        #expect(Self.lines(off) == ["  call  alice · bob: audio 64 kbit/s, video"])
+        #expect(SessionRoster.logLine(call[4]) == nil)
+    }
+
     @Test("SE-11 a session's line shows display names, and a log has a line for each change and command")
     func profiles() {
         let alice = UserProfile(displayName: "Alice\u{1B}[2J", customData: "red")

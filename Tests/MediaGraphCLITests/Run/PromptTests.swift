@@ -66,7 +66,7 @@ import Testing
     @Test("GR-10 the prompt shows the end of a line that is wider than the window")
     func width() {
         let prompt = Prompt()
-        #expect(prompt.rendered(width: 80, style: .plain).text == "> set NODE.PROPERTY=VALUE, get, help, quit")
+        #expect(prompt.rendered(width: 80, style: .plain).text == "> set NODE.PROPERTY=VALUE, get, send, help, quit")
         _ = prompt.type("set camera.pattern=ball".utf8)
         #expect(prompt.rendered(width: 80, style: .plain).text == "> set camera.pattern=ball_")
         let short = prompt.rendered(width: 12, style: .plain)
