@@ -65,8 +65,11 @@ final class StreamMeter: Sendable {
                     // The counters of a stream that is new, or begins again, start at zero.
                     let before = last[pad].flatMap { $0.frames <= counters.frames ? $0 : nil }
                     var new = counters
-                    new.framesPerSecond = Double(counters.frames - (before?.frames ?? 0)) / seconds
-                    new.bitsPerSecond = Double(8 * (counters.bytes - min(before?.bytes ?? 0, counters.bytes))) / seconds
+                    // Further digits would only be noise.
+                    let frames = Double(counters.frames - (before?.frames ?? 0))
+                    new.framesPerSecond = (100 * frames / seconds).rounded() / 100
+                    let bits = Double(8 * (counters.bytes - min(before?.bytes ?? 0, counters.bytes)))
+                    new.bitsPerSecond = (bits / seconds).rounded()
                     return (pad, new)
                 }, uniquingKeysWith: { first, _ in first })
             return state.last
