@@ -1,8 +1,9 @@
 import MediaGraphCore
 import MediaGraphDescription
 
-/// Checks that each `mediasession` has a registered transport and valid room and user names, that no two sessions join
-/// the same room as the same user, and that a session which reads its own user's stream also sends one.
+/// Checks that each `mediasession` has a registered transport, valid names of room and user, and a display name and custom
+/// data that aren't too long, that no two sessions join the same room as the same user, and that a session which reads its
+/// own user's stream also sends one.
 struct SessionNameCheck: DescriptionCheck {
     func problems(in element: DescribedElement) -> [Diagnostic] {
         guard element.factory == NodeName.mediaSession else { return [] }
@@ -11,7 +12,22 @@ struct SessionNameCheck: DescriptionCheck {
                 !(name == "user" && value.isEmpty), let expected = SessionName.requirement(violatedBy: value)
             else { return nil }
             return property.diagnostic("\"\(value)\" isn't a valid \(name) name", hint: "choose \(expected)")
-        } + unknownTransport(element) + invalidVideoConfiguration(element) + silence(element)
+        } + longTexts(element) + unknownTransport(element) + invalidVideoConfiguration(element) + silence(element)
+    }
+
+    /// Finds a display name or custom data that the session would refuse.
+    private func longTexts(_ element: DescribedElement) -> [Diagnostic] {
+        let limits = [
+            ("display-name", UserProfile.longestDisplayName), ("custom-data", UserProfile.longestCustomData),
+        ]
+        return limits.compactMap { name, longest in
+            guard let property = element.property(name), let length = property.value?.utf8.count, length > longest
+            else {
+                return nil
+            }
+            return property.diagnostic(
+                "\(name) has \(length) bytes of UTF-8", hint: "shorten it to at most \(longest) bytes")
+        }
     }
 
     /// Finds a `video-config` that isn't a size and rate, because GStreamer accepts any text for this string property.

@@ -11,9 +11,13 @@ Gst.init(None)
 
 
 def join(user):
-    pipeline = Gst.parse_launch(f'mediasession name=call room=stock user={user} display-name="The {user}"')
+    pipeline = Gst.Pipeline.new()
+    session = Gst.ElementFactory.make("mediasession")
+    for name, value in (("room", "stock"), ("user", user), ("display-name", f"The {user}")):
+        session.set_property(name, value)
+    pipeline.add(session)
     pipeline.set_state(Gst.State.PLAYING)
-    return pipeline, pipeline.get_by_name("call")
+    return pipeline, session
 
 
 def receive(pipeline, name):

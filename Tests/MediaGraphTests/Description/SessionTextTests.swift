@@ -35,6 +35,17 @@ import Testing
         #expect(try check(tee) == "")
     }
 
+    @Test("GR-2 SE-11 a display name or custom data that is too long is reported at its place")
+    func longTexts() throws {
+        let fits = String(repeating: "ä", count: 128)
+        #expect(try check("mediasession user=bob display-name=\"\(fits)\" custom-data=\"\(fits)\"") == "")
+        let long = try check("mediasession user=bob display-name=\"\(fits)x\"")
+        #expect(long.contains("1:36: error: display-name has 257 bytes of UTF-8"), "\(long)")
+        #expect(long.contains("shorten it to at most 256 bytes"), "\(long)")
+        let data = try check("mediasession user=bob custom-data=\"\(String(repeating: "x", count: 1025))\"")
+        #expect(data.contains("error: custom-data has 1025 bytes of UTF-8"), "\(data)")
+    }
+
     @Test("GR-2 a session's audio linked to a video node is reported once, without a warning by GLib")
     func audioToVideoNode() throws {
         let text = try check("mediasession name=a user=bob a.audio_carol ! rawdatapipe handler=count")
