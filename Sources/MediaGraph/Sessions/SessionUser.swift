@@ -47,8 +47,8 @@ public struct SessionUser: Sendable, Hashable {
     /// ZoomVideoSDKAudioStatus). Always false for a user who isn't in the room.
     public var isSpeaking: Bool { session.isSpeaking(name) }
 
-    /// The numbers of one of the user's streams in the last second. `nil` if the session hasn't read it, or for the local
-    /// user hasn't sent it, for a second, and after the session has been left (getVideoStatisticInfo).
+    /// The numbers of one of the user's streams in the last second (getVideoStatisticInfo): as the session sends it for the
+    /// local user, as the session reads it for others. `nil` if it doesn't, in its first second, and outside of the room.
     public func statistics(of stream: UserStream) -> StreamStatistics? {
         let direction = isLocal ? StreamStatistics.Direction.sent : .received
         return session.latestStatistics.first { ($0.user, $0.stream, $0.direction) == (name, stream, direction) }

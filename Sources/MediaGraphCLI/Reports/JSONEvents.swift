@@ -19,7 +19,7 @@ enum JSONEvent: String, Codable, CaseIterable, Sendable {
             "node, user, displayName, customData (if not empty): a user joined the room of a session, or was already there"
         case .profile: "node, user, displayName, customData: a user changed one of these"
         case .command:
-            "node, user, toAll, text or bytes (Base64): a user sent a command to all, or to the session's user"
+            "node, user, forAll, text or bytes (Base64): a user sent a command to all, or to the session's user"
         case .left: "node, user: a user left the room"
         case .stream: "node, user, kind, on: a stream of a user started or stopped"
         case .muted: "node, user, kind, muted: a user turned a camera or the microphone off (true) or on (false)"

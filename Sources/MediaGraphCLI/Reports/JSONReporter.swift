@@ -75,12 +75,12 @@ struct JSONReporter: RunReporter {
         var event = JSONEvent.command
         var node: String
         var user: String
-        var toAll: Bool
+        var forAll: Bool
         var text: String?
         var bytes: Data?
 
-        init(node: String, user: String, toAll: Bool, _ command: SessionCommand) {
-            (self.node, self.user, self.toAll) = (node, user, toAll)
+        init(node: String, user: String, forAll: Bool, _ command: SessionCommand) {
+            (self.node, self.user, self.forAll) = (node, user, forAll)
             switch command {
             case .text(let text): self.text = text
             case .bytes(let bytes): self.bytes = Data(bytes)
@@ -182,7 +182,7 @@ struct JSONReporter: RunReporter {
         case .userProfile(let node, let user, let profile):
             print(Profile(event: .profile, node: node, user: user, profile, showsEmpty: true))
         case .userCommand(let node, let user, let command, let isForAll):
-            print(Command(node: node, user: user, toAll: isForAll, command))
+            print(Command(node: node, user: user, forAll: isForAll, command))
         case .userLeft(let node, let user): print(User(event: .left, node: node, user: user))
         case .userStream(let node, let user, let kind, let isOn):
             print(User(event: .stream, node: node, user: user, kind: kind, on: isOn))

@@ -125,8 +125,8 @@ import Testing
         try toAlice.write(contentsOf: Data((lines.joined(separator: "\n") + "\n").utf8))
         for line in [
             #"{"customData":"red","displayName":"Al","event":"profile","node":"call","user":"alice"}"#,
-            #"{"event":"command","node":"call","text":"hello, \"bob\"","toAll":false,"user":"alice"}"#,
-            #"{"event":"command","node":"call","text":"to everybody","toAll":true,"user":"alice"}"#,
+            #"{"event":"command","forAll":false,"node":"call","text":"hello, \"bob\"","user":"alice"}"#,
+            #"{"event":"command","forAll":true,"node":"call","text":"to everybody","user":"alice"}"#,
         ] {
             #expect(bob.waits { $0.output.contains(line) }, "\(line) \(bob.output)")
         }
