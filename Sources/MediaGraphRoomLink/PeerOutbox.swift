@@ -10,7 +10,7 @@ import Synchronization
 /// anything is queued, buffers are dropped, so that they don't take its room in the socket.
 final class PeerOutbox: Sendable {
     fileprivate struct State: Sendable {
-        var messages: [Data] = []
+        var messages: [PeerOutbox.Message] = []
         /// The total size of the queued messages, in bytes.
         var size = 0
         var releases: [UInt64] = []
@@ -19,6 +19,12 @@ final class PeerOutbox: Sendable {
         var isClosed = false
 
         var isWaiting: Bool { !messages.isEmpty || !releases.isEmpty }
+    }
+
+    fileprivate struct Message: Sendable {
+        let data: Data
+        /// Replaces a queued message with the same topic; `nil` if it replaces none.
+        let topic: String?
     }
 
     /// The size of queued messages, in bytes, above which the connection is closed. It is enough for some thousands of
@@ -34,24 +40,32 @@ final class PeerOutbox: Sendable {
 
     init(_ socket: LocalSocket) { self.socket = socket }
 
-    /// Sends a message, or queues it. If too much is queued, closes the connection.
-    func send(_ message: Data) {
+    /// Sends a message, or queues it, in place of one with the same topic. If too much is queued, closes the connection.
+    func send(_ message: Data, topic: String? = nil) {
         post { state in
-            state.send(message, to: socket)
+            state.send(message, topic, to: socket)
             if state.size > Self.limit { state.close(socket) }
         }
     }
 
-    /// Sends a message as `send` does. Returns false, and doesn't send it, if the connection is closed or if other
-    /// messages have been waiting for the other process to read.
-    func sendUnlessFull(_ message: Data) -> Bool {
-        var isAccepted = false
+    /// What has become of a command.
+    enum Outcome: Sendable {
+        case sent
+        /// The command isn't sent, because the other process hasn't read earlier messages.
+        case full
+        /// The connection has ended.
+        case closed
+    }
+
+    /// Sends a message as `send` does, unless other messages wait for the other process to read.
+    func sendUnlessFull(_ message: Data) -> Outcome {
+        var outcome = Outcome.closed
         post { state in
-            guard state.size + message.count <= Self.commandLimit else { return }
-            state.send(message, to: socket)
-            isAccepted = !state.isClosed
+            guard state.size + message.count <= Self.commandLimit else { return outcome = .full }
+            state.send(message, nil, to: socket)
+            if !state.isClosed { outcome = .sent }
         }
-        return isAccepted
+        return outcome
     }
 
     /// Tells the other process that one of its memories is no longer in use here. The number of queued releases is
@@ -94,9 +108,12 @@ final class PeerOutbox: Sendable {
 
 extension PeerOutbox.State {
     /// Sends a message, or queues it behind others or if the socket is full.
-    fileprivate mutating func send(_ message: Data, to socket: LocalSocket) {
+    fileprivate mutating func send(_ message: Data, _ topic: String?, to socket: LocalSocket) {
         if !isWaiting, !isRefused(by: socket, message) { return }
-        messages.append(message)
+        if let topic, let index = messages.firstIndex(where: { $0.topic == topic }) {
+            size -= messages.remove(at: index).data.count
+        }
+        messages.append(PeerOutbox.Message(data: message, topic: topic))
         size += message.count
     }
 
@@ -124,9 +141,9 @@ extension PeerOutbox.State {
             releases.removeFirst(min(next.count, releases.count))
         }
         var sent = 0
-        while sent < messages.count, !isRefused(by: socket, messages[sent]) { sent += 1 }
+        while sent < messages.count, !isRefused(by: socket, messages[sent].data) { sent += 1 }
         sent = min(sent, messages.count)
-        size -= messages[..<sent].reduce(0) { $0 + $1.count }
+        size -= messages[..<sent].reduce(0) { $0 + $1.data.count }
         messages.removeFirst(sent)
         isFlushing = isWaiting
         return !isWaiting

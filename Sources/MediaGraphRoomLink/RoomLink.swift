@@ -317,10 +317,12 @@ final class RoomLink: RoomTransport {
         let shared = SharedCommand(command)
         let missed = state.withLock { state -> [String]? in
             let recipients = recipient.map { name in state.remote.filter { $0.key == name } } ?? state.remote
-            guard recipient == nil || !recipients.isEmpty else { return nil }
             // A peer passes on a command to all of its users.
             let peers = state.peers.filter { peer in recipients.values.contains { $0.peer === peer } }
-            let full = peers.filter { !$0.send(shared, from: user, to: recipient) }
+            let outcomes = peers.map { $0.send(shared, from: user, to: recipient) }
+            // The users of a closed connection have left.
+            guard recipient == nil || outcomes.contains(where: { $0 != .closed }) else { return nil }
+            let full = zip(peers, outcomes).filter { $0.1 == .full }.map(\.0)
             return recipients.filter { recipient in full.contains { $0 === recipient.value.peer } }.keys.sorted()
         }
         guard let missed else { throw .noSuchUser(.init("user \"\(recipient ?? "")\"", actual: "has left the room")) }

@@ -50,10 +50,14 @@ final class RoomPeer: Sendable {
     func close() { socket.close() }
 
     /// Sends a message. It is never lost: if the socket is full, it is queued.
-    func send(_ message: PeerMessage) { outbox.send(message.bytes) }
+    func send(_ message: PeerMessage) {
+        // Only the newest profile of a user matters, and an application may change it at any rate.
+        if case .profile(let user, _) = message { return outbox.send(message.bytes, topic: user) }
+        outbox.send(message.bytes)
+    }
 
-    /// Sends a command. Returns false, and doesn't send it, if the peer doesn't read fast enough.
-    func send(_ command: SharedCommand, from user: String, to recipient: String?) -> Bool {
+    /// Sends a command, unless the peer doesn't read.
+    func send(_ command: SharedCommand, from user: String, to recipient: String?) -> PeerOutbox.Outcome {
         outbox.sendUnlessFull(PeerMessage.command(command, from: user, to: recipient).bytes)
     }
 
@@ -104,6 +108,7 @@ final class RoomPeer: Sendable {
             if state.withLock({ $0.users.contains(user) }) {
                 room.received(command.command, from: user, to: recipient, with: self)
             }
+        case .stream(let key, .speaking) where key.kind != .microphone: return false
         case .stream(let key, let change): room.streamChanged(key, change, with: self)
         case .read(let key, let resolution): room.forward(key, resolution, to: self)
         case .unread(let key): room.stopForwarding(key, to: self)

@@ -1,3 +1,4 @@
+import Foundation
 import GStreamer
 import MediaGraphCore
 import MediaGraphElements
@@ -99,30 +100,45 @@ extension MediaSessionElement {
             .action(
                 sendTextAction, of: Self.self,
                 """
-                Sends a command to a user: send-text(user, text) -> GstStructure. An empty user means everybody else in \
-                the room. Returns NULL, or a structure with the fields code (int), subject, expected and actual (string) \
-                that says why the command wasn't sent
+                Sends a command to a user: send-text(user, text) -> GstStructure. Returns NULL, or a structure with the \
+                fields code (int), subject, expected and actual (string) that says why the command wasn't sent
                 """
             ) { (session, user: String, text: String) in session.send(.text(text), to: user) },
             .action(
                 sendBytesAction, of: Self.self,
-                "Sends a command as bytes: send-bytes(user, bytes as GBytes) -> GstStructure. Otherwise like send-text"
+                "Sends bytes to a user: send-bytes(user, bytes as GBytes) -> GstStructure. Otherwise like send-text"
             ) { (session, user: String, bytes: [UInt8]) in session.send(.bytes(bytes), to: user) },
+            .action(
+                sendTextToAllAction, of: Self.self,
+                """
+                Sends a command to all other users in the room: send-text-to-all(text) -> GstStructure. Otherwise like \
+                send-text
+                """
+            ) { (session, text: String) in session.send(.text(text), to: nil) },
+            .action(
+                sendBytesToAllAction, of: Self.self,
+                """
+                Sends bytes to all other users in the room: send-bytes-to-all(bytes as GBytes) -> GstStructure. Otherwise \
+                like send-text
+                """
+            ) { (session, bytes: [UInt8]) in session.send(.bytes(bytes), to: nil) },
         ]
     }
 
     static let sendTextAction = "send-text"
     static let sendBytesAction = "send-bytes"
+    // Apart from the others, so that a user's name that is empty by mistake doesn't make a command public.
+    static let sendTextToAllAction = "send-text-to-all"
+    static let sendBytesToAllAction = "send-bytes-to-all"
 
-    /// Sends a command to a user, or to everybody else if `user` is empty. Returns the details of the error if that isn't
-    /// possible.
-    private func send(_ command: SessionCommand, to user: String) -> Structure? {
+    /// Sends a command to a user or, with `nil`, to all others. Returns the details of the error if that isn't possible.
+    private func send(_ command: SessionCommand, to user: String?) -> Structure? {
         do throws(MediaGraphError) {
             guard let membership = state.withLock({ $0.membership }) else {
                 throw .notInSession(.init(name, actual: "isn't in a room, so it can't send commands"))
             }
-            let recipient = user.precomposedStringWithCanonicalMapping
-            try membership.room.send(command, from: membership.user, to: recipient.isEmpty ? nil : recipient)
+            try membership.room.send(
+                command, from: membership.user, to: user?.precomposedStringWithCanonicalMapping)
             return nil
         } catch { return error.details }
     }

@@ -262,7 +262,9 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         let owner = WeakElement(instance)
         let meter = StreamMeter(clock: transport.clock) {
             guard let element = owner.element else { return [] }
-            return ElementClass.implementation(of: element.element, as: Self.self).counters
+            let session = ElementClass.implementation(of: element.element, as: Self.self)
+            for input in session.state.withLock({ $0.inputs }) { input.publisher.endSpeechWithoutSound() }
+            return session.counters
         } report: { [weak membership] statistics in
             if let membership { owner.post(SessionMessage.statistics(statistics, room: membership.room.name)) }
         }

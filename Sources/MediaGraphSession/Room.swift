@@ -327,7 +327,7 @@ extension Room: RoomTransportDelegate {
     }
 
     func remoteSent(_ command: SessionCommand, from user: String, to recipient: String?) {
-        deliver(to: state.withLock { $0.tell(command, from: user, to: recipient) })
+        deliver(to: state.withLock { $0.pass(command, from: user, to: recipient) })
     }
 
     func remoteStreamChanged(_ key: StreamKey, _ change: StreamChange) {

@@ -50,6 +50,8 @@ package protocol RoomTransport: AnyObject, Sendable {
     /// Sends a local user's command to a remote user or, if `recipient` is `nil`, to all remote users. They get one
     /// user's commands in the order of the calls.
     ///
+    /// A call may overlap with the sender's `leave`, and with `stop`; then the command may be dropped.
+    ///
     /// Throws `noSuchUser` if the recipient isn't a remote user, and `tooFrequent` if the command can't be sent to a user
     /// who doesn't read fast enough. The others get it even then.
     func send(_ command: SessionCommand, from user: String, to recipient: String?) throws(MediaGraphError)

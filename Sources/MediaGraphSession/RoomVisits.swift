@@ -177,11 +177,19 @@ extension RoomVisits {
     /// Whether the user is in the room and has been welcomed there.
     var isWelcome: Bool { member != nil && visits[0].isWelcome }
 
-    /// Queues a member's first notices, and makes the caller's thread the one that notifies the member. Returns the
+    /// Whether remote users may know that the user is here. They can send the user commands before the user is welcome.
+    var isAwaited: Bool {
+        guard let visit = visits.first, !visit.isLeaving else { return false }
+        if case .waiting = visit.phase { return false }
+        return true
+    }
+
+    /// Queues a member's first notices, ahead of commands that have already come, and makes the caller's thread the one that notifies the member. Returns the
     /// visit's number.
     mutating func welcome(_ notices: [RoomNotice]) -> UInt64? {
         guard !visits.isEmpty else { return nil }
-        (visits[0].isWelcome, visits[0].notices, visits[0].isBeingNotified) = (true, notices, true)
+        visits[0].notices.insert(contentsOf: notices, at: 0)
+        (visits[0].isWelcome, visits[0].isBeingNotified) = (true, true)
         return visits[0].number
     }
 
@@ -194,7 +202,9 @@ extension RoomVisits {
     mutating func nextNotice(
         after number: UInt64?
     ) -> (member: any RoomMember, notice: RoomNotice, visit: UInt64)? {
-        guard let member, !visits[0].isBeingNotified || visits[0].number == number else { return nil }
+        guard let member, visits[0].isWelcome, !visits[0].isBeingNotified || visits[0].number == number else {
+            return nil
+        }
         visits[0].isBeingNotified = !visits[0].notices.isEmpty
         guard visits[0].isBeingNotified else { return nil }
         return (member, visits[0].notices.removeFirst(), visits[0].number)

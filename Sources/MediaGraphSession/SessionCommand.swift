@@ -43,9 +43,11 @@ extension Element {
         // Before the text becomes a C string, which would end at NUL.
         try command.validate()
         let details =
-            switch command {
-            case .text(let text): perform(MediaSessionElement.sendTextAction, recipient ?? "", text)
-            case .bytes(let bytes): perform(MediaSessionElement.sendBytesAction, recipient ?? "", bytes)
+            switch (command, recipient) {
+            case (.text(let text), let user?): perform(MediaSessionElement.sendTextAction, user, text)
+            case (.text(let text), nil): perform(MediaSessionElement.sendTextToAllAction, text)
+            case (.bytes(let bytes), let user?): perform(MediaSessionElement.sendBytesAction, user, bytes)
+            case (.bytes(let bytes), nil): perform(MediaSessionElement.sendBytesToAllAction, bytes)
             }
         guard let details else { return }
         throw MediaGraphError(details: details) ?? .internalError(.init("the session", actual: "\(details)"))

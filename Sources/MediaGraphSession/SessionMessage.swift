@@ -150,7 +150,7 @@ package enum SessionMessage {
             ]),
         MessageDeclaration(
             statisticsName,
-            "Posted every second while the user is in the room. A field for each pad that sends or reads a stream, named like the pad, contains a structure",
+            "Posted every second while the user is in the room and the session has streams, and once when it has none any more. A field for each pad that sends or reads a stream, named like the pad, contains a structure",
             fields: [
                 room, user, ("kind", "string", "video, videoaux, audio, share or shareaudio"),
                 ("direction", "string", "sent or received"),

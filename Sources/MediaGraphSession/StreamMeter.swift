@@ -24,8 +24,8 @@ final class StreamMeter: Sendable {
     /// - Parameters:
     ///   - clock: The clock that determines a second.
     ///   - read: Returns the current counters. Called without a lock of the meter.
-    ///   - report: Called every second with the statistics by pad, unless there are no streams. The meter's thread calls
-    ///     it, and `read`; they must not keep the session alive.
+    ///   - report: Called every second with the statistics by pad, while there are streams and once when there are none any
+    ///     more. The meter's thread calls it, and `read`; they must not keep the session alive.
     init(
         clock: TimerClock, read: @escaping @Sendable () -> [Reading],
         report: @escaping @Sendable ([String: StreamStatistics]) -> Void
@@ -33,9 +33,11 @@ final class StreamMeter: Sendable {
         self.clock = clock
         monitor = BlockingMonitor(State(time: clock.now))
         NativeThread("session-meter") { [self] in
+            var hasStreams = false
             while waitForNextSecond() {
                 let statistics = measure(read())
-                if !statistics.isEmpty { report(statistics) }
+                if hasStreams || !statistics.isEmpty { report(statistics) }
+                hasStreams = !statistics.isEmpty
             }
         }.detach()
     }

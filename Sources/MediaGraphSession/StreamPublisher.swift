@@ -32,8 +32,8 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     private var tagged = TaggedOrientation()
     /// Whether the frames have an alpha channel, according to the `alphachannel` upstream.
     private var hasAlpha = false
-    /// Whether the user speaks into the microphone, and the format of its sound.
-    private var voice: (activity: VoiceActivity, info: AudioInfo)?
+    /// Whether the user speaks into the microphone, by the sound so far, and the format of the sound.
+    private var voice: (activity: VoiceActivity, info: AudioInfo, publication: Publication)?
     /// Whether it has been reported that another user shares.
     private var isRefused = false
 
@@ -48,8 +48,19 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
 
         init(_ membership: Membership, _ stream: RoomStream) { (self.membership, self.stream) = (membership, stream) }
 
-        /// Sets whether the user speaks, for as long as the stream is on.
-        func setSpeaking(_ isSpeaking: Bool) { self.isSpeaking.store(isSpeaking, ordering: .relaxed) }
+        /// The number of buffers at the last check of `endSpeechWithoutSound`.
+        private let checked = Atomic<UInt64>(0)
+
+        /// Sets whether the user speaks, for as long as the stream is on. Returns whether that has changed.
+        func setSpeaking(_ isSpeaking: Bool) -> Bool {
+            self.isSpeaking.exchange(isSpeaking, ordering: .relaxed) != isSpeaking
+        }
+
+        /// Ends speech if no buffer has come since the last call.
+        func endSpeechWithoutSound() {
+            let count = stream.bufferCount
+            if checked.exchange(count, ordering: .relaxed) == count, setSpeaking(false) { tellRoom() }
+        }
 
         /// Tells the room how the stream has changed. One thread at a time does this, without holding a lock, and also
         /// reports changes that other threads make meanwhile. So the last report matches the stream's status.
@@ -295,13 +306,15 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
 
     /// Measures a block of the microphone's sound, and tells the room if the user has begun or stopped speaking.
     private func listen(to buffer: BufferAccess) {
-        guard let info = voice?.info, let meanSquare = info.meanSquare(of: buffer) else { return }
+        guard let (_, info, publication) = voice, let meanSquare = info.meanSquare(of: buffer) else { return }
         let duration = info.durationNanoseconds(ofFrames: buffer.size / info.bytesPerFrame)
-        guard voice?.activity.add(meanSquare: meanSquare, nanoseconds: duration) == true,
-            let publication = target.withLock({ $0.publication })
-        else { return }
-        publication.setSpeaking(voice?.activity.isSpeaking == true)
-        publication.tellRoom()
+        voice?.activity.add(meanSquare: meanSquare, nanoseconds: duration)
+        if publication.setSpeaking(voice?.activity.isSpeaking == true) { publication.tellRoom() }
+    }
+
+    /// Ends speech if the microphone has sent nothing since the last call. Called once a second.
+    func endSpeechWithoutSound() {
+        if kind == .microphone { target.withLock { $0.publication }?.endSpeechWithoutSound() }
     }
 
     /// Sends a buffer to one stream. If its frames need marks that the buffer lacks, a second buffer that shares the
@@ -368,9 +381,9 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     /// Begins to measure sound in this format. A user whose microphone was off doesn't speak at first.
     private func beginListening(_ publication: Publication, _ caps: Caps) {
         guard let info = AudioInfo(caps) else { return voice = nil }
-        if let voice, publication.stream.status.isOn { return self.voice = (voice.activity, info) }
-        voice = (VoiceActivity(), info)
-        publication.setSpeaking(false)
+        let isContinuing = voice?.publication === publication && publication.stream.status.isOn
+        voice = ((isContinuing ? voice?.activity : nil) ?? VoiceActivity(), info, publication)
+        if !isContinuing { _ = publication.setSpeaking(false) }
     }
 
     /// Returns whether the stream may be sent. A share may not be sent while another user shares. That is reported only

@@ -50,10 +50,11 @@ extension StreamStatistics {
         _ key: StreamKey, _ direction: Direction, _ counters: NodeStatistics, lost: UInt64, _ format: StreamFormat?
     ) {
         func size(_ field: String) -> Int? { format?.caps[0][field, as: Int32.self].map(Int.init) }
+        // Before the bytes, which are counted before the frame.
+        let frames = counters.frames.load(ordering: .acquiring)
         self.init(
-            user: key.user, stream: key.kind.stream, direction: direction, width: size("width"), height: size("height"),
-            frames: counters.frames.load(ordering: .relaxed), bytes: counters.bytes.load(ordering: .relaxed), lost: lost
-        )
+            user: key.user, stream: key.kind.stream, direction: direction, width: size("width"),
+            height: size("height"), frames: frames, bytes: counters.bytes.load(ordering: .relaxed), lost: lost)
     }
 
     /// The statistics as a field of `streams`, the property and the message of `mediasession`.

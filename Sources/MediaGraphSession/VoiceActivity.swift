@@ -8,31 +8,30 @@ struct VoiceActivity: Sendable {
     static let window: UInt64 = 100_000_000
     /// Speech begins with this level: RMS −40 dB relative to full scale, quiet speech at a usual gain.
     static let beginning = 1e-4
-    /// The number of windows in a row that begin speech. A click is loud in one only.
-    static let windowsToBegin = 2
+    /// How long speech must last to begin, in nanoseconds. A click is loud in one window only.
+    static let timeToBegin: UInt64 = 200_000_000
     /// A speaker is silent below this level, RMS −50 dB. Lower than `beginning`, so that a level between the two changes
     /// nothing.
     static let ending = 1e-5
-    /// The number of silent windows in a row that end speech. Pauses between words are shorter.
-    static let windowsToEnd = 6
+    /// How long silence must last to end speech, in nanoseconds. Pauses between words are shorter.
+    static let timeToEnd: UInt64 = 600_000_000
 
     private(set) var isSpeaking = false
     /// The sum of the mean squares in the current window, each times its duration, and the window's duration so far.
     private var (energy, time) = (0.0, UInt64(0))
-    /// The number of windows in a row that speak against `isSpeaking`.
-    private var contradicting = 0
+    /// How long the windows in a row have lasted that speak against `isSpeaking`.
+    private var contradicting: UInt64 = 0
 
     /// Adds a block of sound with its duration in nanoseconds. Returns whether `isSpeaking` has changed.
+    @discardableResult
     mutating func add(meanSquare: Double, nanoseconds: UInt64) -> Bool {
         energy += meanSquare * Double(nanoseconds)
         time += nanoseconds
         guard time >= Self.window else { return false }
         let level = energy / Double(time)
-        // A long block counts as several windows.
-        let windows = Int(time / Self.window)
+        contradicting = (isSpeaking ? level < Self.ending : level >= Self.beginning) ? contradicting + time : 0
         (energy, time) = (0, 0)
-        contradicting = (isSpeaking ? level < Self.ending : level >= Self.beginning) ? contradicting + windows : 0
-        guard contradicting >= (isSpeaking ? Self.windowsToEnd : Self.windowsToBegin) else { return false }
+        guard contradicting >= (isSpeaking ? Self.timeToEnd : Self.timeToBegin) else { return false }
         isSpeaking.toggle()
         contradicting = 0
         return true

@@ -34,7 +34,7 @@ shown = receive(bob, "mediagraph-user-joined").get_value("display-name")
 assert shown == "The alice", shown
 
 assert call.emit("send-text", "bob", "hello") is None
-assert call.emit("send-bytes", "", GLib.Bytes.new(b"\x00\xff")) is None
+assert call.emit("send-bytes-to-all", GLib.Bytes.new(b"\x00\xff")) is None
 text = receive(bob, "mediagraph-command")
 assert (text.get_value("user"), text.get_value("text"), text.get_value("for-all")) == ("alice", "hello", False)
 data = receive(bob, "mediagraph-command")

@@ -6,7 +6,9 @@ extension AudioInfo {
     ///
     /// Every raw format and layout is measured: GStreamer unpacks the samples to 32-bit integers or doubles.
     package func meanSquare(of buffer: BufferAccess) -> Double? {
-        withUnsafeTemporaryAllocation(of: GstAudioBuffer.self, capacity: 1) { memory in
+        // Without this meta, planes can't be found, and GStreamer would complain in GLib's log.
+        guard isInterleaved || gst_buffer_get_meta(buffer.raw, gst_audio_meta_api_get_type()) != nil else { return nil }
+        return withUnsafeTemporaryAllocation(of: GstAudioBuffer.self, capacity: 1) { memory in
             let mapped = memory.baseAddress!
             let isMapped = withUnsafePointer(to: raw) { gst_audio_buffer_map(mapped, $0, buffer.raw, GST_MAP_READ) }
             guard isMapped != 0 else { return nil }

@@ -13,6 +13,16 @@ public struct ActionDeclaration: Sendable {
     private let parameters: [GType]
     private let perform: @Sendable (ElementImplementation, UnsafePointer<GValue>) -> Structure?
 
+    /// Declares an action with one argument. `body` is called on the thread that emits the signal, and returns the reason of
+    /// a failure.
+    public static func action<E: ElementImplementation, A: ValueConvertible>(
+        _ name: String, of type: E.Type, _ documentation: String, _ body: @escaping @Sendable (E, A) -> Structure?
+    ) -> ActionDeclaration {
+        ActionDeclaration(name: name, documentation: documentation, parameters: [A.gtype]) { element, values in
+            body(element as! E, argument(values, of: name))
+        }
+    }
+
     /// Declares an action with two arguments. `body` is called on the thread that emits the signal, and returns the
     /// reason of a failure.
     public static func action<E: ElementImplementation, A: ValueConvertible, B: ValueConvertible>(
@@ -20,11 +30,15 @@ public struct ActionDeclaration: Sendable {
         _ body: @escaping @Sendable (E, A, B) -> Structure?
     ) -> ActionDeclaration {
         ActionDeclaration(name: name, documentation: documentation, parameters: [A.gtype, B.gtype]) { element, values in
-            guard let first = A(Value(copying: values)), let second = B(Value(copying: values + 1)) else {
-                preconditionFailure("GObject has checked the types of \(name)'s arguments")
-            }
-            return body(element as! E, first, second)
+            body(element as! E, argument(values, of: name), argument(values + 1, of: name))
         }
+    }
+
+    private static func argument<T: ValueConvertible>(_ value: UnsafePointer<GValue>, of name: String) -> T {
+        guard let argument = T(Value(copying: value)) else {
+            preconditionFailure("GObject has checked the types of \(name)'s arguments")
+        }
+        return argument
     }
 
     /// Keeps the declaration for the signal's closure, which is never freed, like the class.
@@ -53,33 +67,28 @@ public struct ActionDeclaration: Sendable {
 extension Element {
     /// Emits an action signal. Returns the reason of a failure, and `nil` after success. The element must have this action,
     /// with arguments of these types.
-    package func perform<A: ValueConvertible, B: ValueConvertible>(
-        _ action: String, _ first: A, _ second: B
-    ) -> Structure? {
+    package func perform(_ action: String, _ arguments: any ValueConvertible...) -> Structure? {
         let type = cgst_class_of(raw).assumingMemoryBound(to: GTypeClass.self).pointee.g_type
         let signal = g_signal_lookup(action, type)
         precondition(signal != 0, "\(name) has no action \(action)")
-        let first = Value(first)
-        let second = Value(second)
-        return withUnsafeTemporaryAllocation(of: GValue.self, capacity: 4) { values in
+        return withUnsafeTemporaryAllocation(of: GValue.self, capacity: arguments.count + 2) { values in
             values.initialize(repeating: GValue())
             defer { for index in values.indices { g_value_unset(&values[index]) } }
             g_value_init(&values[0], type)
             g_value_set_object(&values[0], raw)
-            first.read { value in
-                g_value_init(&values[1], A.gtype)
-                g_value_copy(value, &values[1])
-            }
-            second.read { value in
-                g_value_init(&values[2], B.gtype)
-                g_value_copy(value, &values[2])
-            }
-            g_value_init(&values[3], gst_structure_get_type())
-            g_signal_emitv(values.baseAddress!, signal, 0, values.baseAddress! + 3)
-            return g_value_get_boxed(values.baseAddress! + 3).map {
+            for (index, argument) in arguments.enumerated() { Self.fill(&values[index + 1], argument) }
+            let result = values.baseAddress! + arguments.count + 1
+            g_value_init(result, gst_structure_get_type())
+            g_signal_emitv(values.baseAddress!, signal, 0, result)
+            return g_value_get_boxed(result).map {
                 Structure(copying: UnsafePointer($0.assumingMemoryBound(to: GstStructure.self)))
             }
         }
+    }
+
+    private static func fill<T: ValueConvertible>(_ value: inout GValue, _ argument: T) {
+        g_value_init(&value, T.gtype)
+        Value(argument).read { g_value_copy($0, &value) }
     }
 
     /// Whether the element has an action signal of this name.

@@ -100,5 +100,6 @@ extension Graph {
         listener.withLock { $0 }?.receive(.ended(end))
         readers.yield(.ended(end))
         readers.finish()
+        statisticsReaders.finish()
     }
 }

@@ -38,6 +38,7 @@ public final class Graph: Sendable {
     /// Whether the graph is live: then each sink goes to PLAYING as soon as it has its first buffer.
     let playsAlone = Atomic(false)
     let readers = EventReaders<GraphEvent>()
+    let statisticsReaders = EventReaders<SessionStatistics>(bufferingPolicy: .bufferingNewest(16))
     let listener = Mutex<Listener?>(nil)
     /// Declared last, so that it is released after the other properties.
     private let life = Life()
@@ -297,6 +298,13 @@ public final class Graph: Sendable {
     /// 256 events for a slow reader, and then drops the oldest.
     public var events: AsyncStream<GraphEvent> { readers.makeStream() }
 
+    /// The numbers of the streams of the graph's sessions, every second for each session whose user is in a room. The
+    /// stream ends with the graph's run.
+    ///
+    /// Any number of tasks may read them. Each access makes a stream of its own, which holds the newest 16 values for a slow
+    /// reader.
+    public var streamStatistics: AsyncStream<SessionStatistics> { statisticsReaders.makeStream() }
+
     /// Handles a bus message. Called on the thread that posts the message, so it must not block.
     private func handle(_ message: Message) {
         switch message.kind {
@@ -341,7 +349,12 @@ public final class Graph: Sendable {
                 .qualityOfService(
                     element: message.sourceName, jitter: jitter, processed: processed, dropped: dropped))
         case .buffering(let percent): tell(.buffering(percent: percent))
-        case .element(let structure): tell(GraphEvent(structure, of: message.sourceName))
+        case .element(let structure):
+            if let statistics = SessionStatistics(structure, of: message.sourceName) {
+                statisticsReaders.yield(statistics)
+            } else {
+                tell(GraphEvent(structure, of: message.sourceName))
+            }
         default: break
         }
     }

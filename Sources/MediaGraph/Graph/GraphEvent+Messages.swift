@@ -20,9 +20,6 @@ extension GraphEvent {
 extension SessionMessage {
     /// Returns the event that the message stands for; `nil` for any other message.
     fileprivate static func event(_ structure: Structure, node: String) -> GraphEvent? {
-        if structure.name == statisticsName {
-            return .streamStatistics(node: node, StreamStatistics.all(in: structure))
-        }
         guard let user: String = structure["user"] else { return nil }
         switch structure.name {
         case joinedName: return .userJoined(node: node, user: user, profile: profile(structure))

@@ -35,9 +35,6 @@ public enum GraphEvent: Sendable {
     /// three frame durations if that is longer (at a variable rate, three times the longest interval so far). The
     /// user's program may be hanging. With `isStalled` false, the stream has resumed.
     case userStalled(node: String, user: String, kind: String, isStalled: Bool)
-    /// The numbers of the streams that a session's user sends, and of those that the session reads, every second while the
-    /// user is in the room.
-    case streamStatistics(node: String, [StreamStatistics])
     /// The share of the session's own user isn't sent while another user shares, because a room has one share at a
     /// time. It is sent automatically when the other share ends. Reported once for each wait.
     case shareRefused(node: String, user: String, kind: String, reason: String)

@@ -39,7 +39,6 @@ public final class Session: Sendable {
     let sessionGraph: SessionGraph
     private let state = Mutex(State())
     let readers = EventReaders<SessionEvent>()
-    let statisticsReaders = EventReaders<[StreamStatistics]>(bufferingPolicy: .bufferingNewest(1))
     let commandReaders = EventReaders<ReceivedCommand>(bufferingPolicy: .unbounded)
     let callbacks = DispatchQueue(label: "mediagraph.session")
     let alpha = Mutex(AlphaAnnouncements())
@@ -387,7 +386,6 @@ public final class Session: Sendable {
         case .userSpeaking(sessionGraph.name, let user, let isSpeaking):
             state.withLock { $0.users.setSpeaking(user, isSpeaking) }
             tell(.speakingChanged(SessionUser(name: user, session: self), isSpeaking: isSpeaking))
-        case .streamStatistics(sessionGraph.name, let statistics): statisticsReaders.yield(statistics)
         case .alphaChannel(let node, let isOn): alphaChanged(at: node, isOn)
         case .userAlpha(sessionGraph.name, let user, let kind, let isOn):
             // The session's own `alphachannel` has reported this already, in order with the camera's frames.

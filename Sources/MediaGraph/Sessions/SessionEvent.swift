@@ -9,7 +9,7 @@ public enum SessionEvent: Sendable {
     /// A user has changed ``SessionUser/displayName`` or ``SessionUser/customData`` (onUserNameChanged). This includes the
     /// local user.
     case profileChanged(SessionUser)
-    /// Another user has sent a command (onCommandReceived).
+    /// A user has sent a command (onCommandReceived): another one, or the local user to itself.
     case commandReceived(ReceivedCommand)
     /// Another user has left the room (onUserLeave).
     case userLeft(SessionUser)
@@ -23,8 +23,8 @@ public enum SessionEvent: Sendable {
     case muteChanged(SessionUser, UserStream, isMuted: Bool)
     /// A user has begun or stopped speaking, or was speaking when the local user joined (onUserActiveAudioChanged; Agora's
     /// onActiveSpeaker). This includes the local user. It is decided by the level of the user's microphone, whether or not
-    /// anybody subscribes to its sound: speech begins after 200 ms above −40 dB relative to full scale (RMS), and ends
-    /// after 600 ms below −50 dB, or when the microphone is off.
+    /// anybody subscribes to its sound: speech begins after at least 200 ms above −40 dB relative to full scale
+    /// (RMS), and ends after at least 600 ms below −50 dB, a second or two without sound, or when the microphone is off.
     case speakingChanged(SessionUser, isSpeaking: Bool)
     /// The local user's share isn't sent, because another user of the room shares. The share begins when the other
     /// one ends; ``streamChanged(_:_:isOn:)`` then reports it as on. ``SessionShareHelper/isSharing`` is false until

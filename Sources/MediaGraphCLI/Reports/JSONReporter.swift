@@ -106,9 +106,9 @@ struct JSONReporter: RunReporter {
         var node: String
         var streams: [Stream]
 
-        init(node: String, _ statistics: [StreamStatistics]) {
-            self.node = node
-            streams = statistics.map {
+        init(_ statistics: SessionStatistics) {
+            node = statistics.node
+            streams = statistics.streams.map {
                 Stream(
                     user: $0.user, kind: $0.stream.rawValue, direction: $0.direction.rawValue,
                     framesPerSecond: $0.framesPerSecond, bitsPerSecond: $0.bitsPerSecond, width: $0.width,
@@ -190,7 +190,6 @@ struct JSONReporter: RunReporter {
             print(User(event: .muted, node: node, user: user, kind: kind, muted: isMuted))
         case .userSpeaking(let node, let user, let isSpeaking):
             print(User(event: .speaking, node: node, user: user, speaking: isSpeaking))
-        case .streamStatistics(let node, let statistics): print(Streams(node: node, statistics))
         case .userAlpha(let node, let user, let kind, let isOn):
             print(Alpha(node: node, user: user, kind: kind, enabled: isOn))
         case .userStalled(let node, let user, let kind, let isStalled):
@@ -219,6 +218,8 @@ struct JSONReporter: RunReporter {
         case .stateChanged, .qualityOfService, .buffering, .ended: break
         }
     }
+
+    mutating func statistics(_ statistics: SessionStatistics) { print(Streams(statistics)) }
 
     mutating func control(_ reply: ControlReply) { print(reply) }
 

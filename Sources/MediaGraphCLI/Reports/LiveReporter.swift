@@ -95,6 +95,8 @@ struct LiveReporter: RunReporter {
         draw()
     }
 
+    mutating func statistics(_ statistics: SessionStatistics) { roster.set(statistics) }
+
     mutating func typed() { draw() }
 
     mutating func control(_ reply: ControlReply) {

@@ -10,6 +10,8 @@ protocol RunReporter: Sendable {
     mutating func delayed(_ delay: RunFailure)
     mutating func progress(_ sample: ProgressSample)
     mutating func event(_ event: GraphEvent)
+    /// Called every second for each session whose user is in a room.
+    mutating func statistics(_ statistics: SessionStatistics)
     /// Called with the reply to each command of `--control`.
     mutating func control(_ reply: ControlReply)
     /// Called when the line at the prompt has changed.
@@ -30,6 +32,7 @@ extension RunReporter {
     var hasReader: Bool { true }
     var reportsRepeatedWarnings: Bool { false }
     mutating func delayed(_ delay: RunFailure) { DiagnosticReport().warning(delay.text) }
+    mutating func statistics(_ statistics: SessionStatistics) {}
     mutating func release() {}
     mutating func typed() {}
     mutating func control(_ reply: ControlReply) { DiagnosticReport().control(reply) }

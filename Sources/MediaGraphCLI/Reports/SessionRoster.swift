@@ -58,11 +58,13 @@ struct SessionRoster {
         case .userSpeaking(let node, let user, let isSpeaking): change(node) { $0[user]?.isSpeaking = isSpeaking }
         case .userStalled(let node, let user, let kind, let isStalled):
             change(node) { if $0[user]?.isStalled[kind] != nil { $0[user]?.isStalled[kind] = isStalled } }
-        case .streamStatistics(let node, let numbers): statistics[node] = numbers
         default: return false
         }
         return true
     }
+
+    /// Sets the numbers of a session's streams, which are shown until the next ones.
+    mutating func set(_ numbers: SessionStatistics) { statistics[numbers.node] = numbers.streams }
 
     private mutating func change(_ node: String, _ body: (inout Users) -> Void) {
         if !sessions.contains(where: { $0.node == node }) {
@@ -134,10 +136,6 @@ struct SessionRoster {
         switch event {
         case .userJoined(let node, let user, let profile):
             TextWidth.printable("\(node): \(shown(user, profile.displayName)) is here")
-        case .userProfile(let node, let user, let profile):
-            TextWidth.printable(
-                profile.displayName.isEmpty
-                    ? "\(node): \(user) has no display name" : "\(node): \(user) is called \(profile.displayName)")
         case .userCommand(let node, let user, let command, let isForAll): commandLine(node, user, command, isForAll)
         case .userLeft(let node, let user): TextWidth.printable("\(node): \(user) has left")
         case .userStream(let node, let user, let kind, let isOn):

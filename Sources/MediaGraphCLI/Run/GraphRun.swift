@@ -31,6 +31,8 @@ struct GraphRun {
         let signals = await Self.watchSignals(monitor, requester)
         let events = graph.events
         let listener = Task { for await event in events { monitor.event(event) } }
+        let statistics = graph.streamStatistics
+        Task { for await next in statistics { monitor.statistics(next) } }
         let finisher = Task { await finish(at: requests, monitor) }
 
         monitor.begin(title)

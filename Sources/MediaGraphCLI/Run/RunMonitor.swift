@@ -97,6 +97,10 @@ final class RunMonitor: Sendable {
         }
     }
 
+    func statistics(_ statistics: SessionStatistics) {
+        queue.async { [self] in update { $0.reporter.statistics(statistics) } }
+    }
+
     func event(_ event: GraphEvent) {
         queue.async { [self] in
             update { state in

@@ -10,7 +10,7 @@ public enum MediaGraphError: Error, Sendable, Hashable {
     case alreadyInUse(Detail)
     /// A value is impossible: a size, a length, an option, a memory mode.
     case invalidParameter(Detail)
-    /// Calls arrive faster than the declared rate, or commands faster than a recipient's program reads them.
+    /// Calls arrive faster than the declared rate, or a command's recipient is in a program that has stopped receiving.
     case tooFrequent(Detail)
     /// One call passes more data than the node accepts at once.
     case tooMuchAtOnce(Detail)

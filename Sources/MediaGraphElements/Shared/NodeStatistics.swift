@@ -46,10 +46,11 @@ package final class NodeStatistics: Sendable {
     @inline(__always)
     package func countFrame() { frames.wrappingAdd(1, ordering: .relaxed) }
 
+    /// Counts a frame with its bytes. Who reads `frames` with acquiring order finds the bytes of these frames.
     @inline(__always)
     package func countFrame(bytes count: Int) {
-        countFrame()
         bytes.wrappingAdd(UInt64(count), ordering: .relaxed)
+        frames.wrappingAdd(1, ordering: .releasing)
     }
 
     @inline(__always)

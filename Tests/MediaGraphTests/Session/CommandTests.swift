@@ -76,6 +76,27 @@ import Testing
         for member in [alice, bob] { room.leave(member) }
     }
 
+    @Test("SE-11 a command that comes before its user is welcomed follows what the user is told first")
+    func commandOnArrival() throws {
+        let made = Log<EchoTransport>()
+        EchoTransport.register(#function, slowUsers: ["alice"], adding: made)
+        let room = Room.named(#function, over: try #require(RoomTransportKind.named(#function)))
+        let (alice, bob) = (LoggingMember("alice"), LoggingMember("bob"))
+        try room.join(bob)
+        let echo = try #require(made.all.first)
+        echo.send("before alice", to: nil)
+        room.join(alice) { _ in }
+        // Remote users may know alice by now.
+        echo.send("hello", to: "alice")
+        echo.send("to all", to: nil)
+        #expect(alice.events.all == [])
+        echo.answer("alice")
+        #expect(alice.events.all == ["+bob", "+echo", "echo: hello", "echo to all: to all"])
+        #expect(bob.events.all == ["+echo", "echo to all: before alice", "echo to all: to all", "+alice"])
+        for member in [alice, bob] { room.leave(member) }
+        echo.send("too late", to: nil)
+    }
+
     @Test("SE-11 commands reach other processes, the longest ones too, and in order")
     func commandsToProcesses() throws {
         let (first, second) = (OtherRoom(), OtherRoom())
@@ -161,16 +182,18 @@ import Testing
         try await bob.start()
         try await alice.start()
         #expect(call.perform("send-text", "bob", "hello") == nil)
-        #expect(call.perform("send-bytes", "", [UInt8]([0, 1])) == nil)
+        #expect(call.perform("send-bytes-to-all", [UInt8]([0, 1])) == nil)
         #expect(call.perform("send-bytes", "bob", [UInt8]()) == nil)
-        #expect(call.perform("send-text", "", "") == nil)
+        #expect(call.perform("send-text-to-all", "") == nil)
+        let nobody = try #require(call.perform("send-text", "", "x"))
+        #expect(MediaGraphError(details: nobody)?.code == .noSuchUser)
         let missing = try #require(call.perform("send-text", "carol", "x"))
         #expect(MediaGraphError(details: missing)?.code == .noSuchUser)
         let expected = ["alice: hello", "alice to all: [0, 1]", "alice: []", "alice to all: "]
         #expect(try await eventually { log.all == expected }, "\(log.all)")
         await alice.stop()
         #expect(
-            try #require(call.perform("send-text", "", "too late"))["code"]
+            try #require(call.perform("send-text-to-all", "too late"))["code"]
                 == MediaGraphError.Code.notInSession.rawValue)
         await bob.stop()
     }

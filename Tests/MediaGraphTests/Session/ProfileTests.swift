@@ -80,6 +80,24 @@ import Testing
         late.stop()
     }
 
+    @Test("SE-11 a program that doesn't read gets only the newest of many profiles, and stays in the room")
+    func manyProfiles() throws {
+        let (first, second) = (OtherRoom(), OtherRoom())
+        let (early, late) = try OtherRoom.links(#function, first, second)
+        second.isStuck.store(true, ordering: .releasing)
+        early.streamChanged(StreamKey(user: "bob", kind: .camera), .status(isOn: true))
+        #expect(waitUntil { second.changes.all.count == 1 })
+        for number in 0..<3000 {
+            let data = String(repeating: "x", count: 1000) + "\(number)"
+            early.profileChanged(of: "bob", to: UserProfile(displayName: "\(number)", customData: data))
+        }
+        second.isStuck.store(false, ordering: .releasing)
+        #expect(waitUntil { second.users.all.last?.hasPrefix("bob is \"2999\"") == true })
+        #expect(second.users.all.count < 3000 && !second.users.all.contains("-bob"))
+        early.stop()
+        late.stop()
+    }
+
     @Test("SE-11 a peer that sends an invalid profile is disconnected")
     func invalidProfile() async throws {
         let other = OtherRoom()

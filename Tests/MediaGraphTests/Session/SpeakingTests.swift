@@ -18,11 +18,11 @@ import Testing
         let graph: Graph
         let source: AppSource
 
-        init(_ room: String, _ conversion: String = "") throws {
+        init(_ room: String, _ conversion: String = "", session: String = "") throws {
             graph = try Graph(
                 """
                 appsrc name=source is-live=true format=time do-timestamp=true caps=\(blockCaps) \(conversion) ! call.mic
-                mediasession name=call room="\(room)" user=alice
+                mediasession name=call room="\(room)" user=alice \(session)
                 """)
             source = try #require(AppSource(wrapping: graph.element("source")))
         }
@@ -78,7 +78,7 @@ import Testing
         let call = try alice.graph.element("call")
         try call.setProperty("mic-muted", to: true)
         let muted = ["alice microphone is silent", "alice microphone muted", "alice microphone off"]
-        #expect(carol.events.all.suffix(3) == muted)
+        #expect(waitUntil { carol.events.all.suffix(3) == ArraySlice(muted) })
         // What is left out isn't measured.
         alice.say(Self.loud, times: 5)
         #expect(waitUntil { (try? call.property("stats", as: Structure.self))?["muted"] == UInt64(5) })
@@ -97,6 +97,31 @@ import Testing
         #expect(carol.events.all == expected)
         await alice.graph.stop()
         for member in [bob, carol] { room.leave(member) }
+    }
+
+    @Test("SE-12 a speaker whose microphone sends nothing for a second stops speaking, and goes on with the sound")
+    func silentMicrophone() async throws {
+        let clock = VirtualClock()
+        RoomTransportKind.registerProcesses("silent-microphone", clock: clock)
+        let room = Room.named(#function, over: try #require(RoomTransportKind.named("silent-microphone")))
+        let bob = LoggingMember("bob")
+        try room.join(bob)
+        let alice = try Speaker(room.name, session: "transport=silent-microphone")
+        try await alice.graph.start()
+        alice.say(Self.loud, times: 3)
+        #expect(waitUntil { bob.events.all.last == "alice microphone speaks" })
+        let sent = { (try? alice.graph.element("call").property("stats", as: Structure.self))?["frames"] == UInt64(3) }
+        #expect(waitUntil(sent))
+        // Sound has come since the last check.
+        #expect(try await clock.pass(.seconds(1)))
+        #expect(try await clock.pass(.seconds(1)))
+        #expect(try await eventually { bob.events.all.last == "alice microphone is silent" })
+        alice.say(Self.loud)
+        #expect(waitUntil { bob.events.all.last == "alice microphone speaks" })
+        let changes = ["on", "speaks", "is silent", "speaks"].map { "alice microphone \($0)" }
+        #expect(bob.events.all == ["+alice"] + changes)
+        await alice.graph.stop()
+        room.leave(bob)
     }
 
     @Test("SE-12 a speaker who leaves, or whose program dies, stops speaking for the others")

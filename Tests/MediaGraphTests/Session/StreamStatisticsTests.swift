@@ -18,8 +18,8 @@ import Testing
 
         init(_ description: String) throws {
             graph = try Graph(description)
-            let (events, reported) = (graph.events, reported)
-            Task { for await case .streamStatistics("call", let all) in events { reported.add(all) } }
+            let (statistics, reported) = (graph.streamStatistics, reported)
+            Task { for await next in statistics where next.node == "call" { reported.add(next.streams) } }
         }
     }
 

@@ -40,5 +40,7 @@ import Testing
         let levels = [(decibels: -20.0, milliseconds: 1000), (decibels: -80.0, milliseconds: 1000)]
         #expect(changes(levels, block: 20) == [200, 1600] && changes(levels, block: 1) == [200, 1600])
         #expect(changes(levels, block: 500) == [500, 2000])
+        // Windows of 120 ms.
+        #expect(changes([(-20, 1200), (-80, 1200)], block: 60) == [240, 1800])
     }
 }

@@ -33,7 +33,9 @@ private final class MySessionDelegate: SessionDelegate, RawDataDelegate {
                 lines.add("session: \(user.name) has stopped sharing")
             case .userLeft(let user): lines.add("session: \(user.name) left")
             case .left: lines.add("session: left")
-            case .streamChanged, .muteChanged, .shareIsWaiting, .alphaChannel, .warning: break
+            case .streamChanged, .muteChanged, .speakingChanged, .profileChanged, .commandReceived, .shareIsWaiting,
+                .alphaChannel, .warning:
+                break
             }
         } catch { lines.add("session: \(error)") }
     }

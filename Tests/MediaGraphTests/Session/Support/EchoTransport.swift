@@ -93,6 +93,9 @@ final class EchoTransport: RoomTransport {
         delegate.remoteSent(command, from: Self.user, to: user)
     }
 
+    /// Sends a command of echo.
+    func send(_ text: String, to user: String?) { delegate.remoteSent(.text(text), from: Self.user, to: user) }
+
     /// Changes echo's profile.
     func setProfile(_ profile: UserProfile) {
         self.profile.withLock { $0 = profile }
