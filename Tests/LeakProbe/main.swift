@@ -299,20 +299,13 @@ case "states":
 case "states-from-threads":
     let pipeline = try Pipeline(
         parsing: "videosource handler=counter ! preprocessor handler=invert ! rawdatapipe handler=count name=p")
-    await withTaskGroup(of: Void.self) { group in
-        for thread in 0..<4 {
-            group.addTask {
-                await withCheckedContinuation { done in
-                    Thread.detachNewThread {
-                        for round in 0..<50 {
-                            pipeline.setState(State.allCases[(round * 7 + thread * 3) % 4])
-                        }
-                        done.resume()
-                    }
-                }
-            }
+    let threads = (0..<4).map { thread in
+        NativeThread("states") {
+            for round in 0..<50 { pipeline.setState(State.allCases[(round * 7 + thread * 3) % 4]) }
         }
     }
+    // Until a thread has ended, it holds the pipeline.
+    for thread in threads { thread.join() }
     pipeline.setState(.null)
 case "graph":
     for _ in 0..<10 {
