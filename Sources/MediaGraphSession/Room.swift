@@ -262,7 +262,7 @@ final class Room: Sendable {
         try command.validate()
         let (isHere, told, transport) = state.withLock { state in
             guard state.users[user]?.member != nil else { return (false, [] as [String], nil as (any RoomTransport)?) }
-            return (true, state.tell(command, from: user, to: recipient), state.transport)
+            return (true, state.tell(command, from: user, to: recipient, where: \.isWelcome), state.transport)
         }
         guard isHere else {
             throw .notInSession(.init("user \"\(user)\"", actual: "can't send commands before joining is complete"))
@@ -327,7 +327,7 @@ extension Room: RoomTransportDelegate {
     }
 
     func remoteSent(_ command: SessionCommand, from user: String, to recipient: String?) {
-        deliver(to: state.withLock { $0.pass(command, from: user, to: recipient) })
+        deliver(to: state.withLock { $0.tell(command, from: user, to: recipient, where: \.isAwaited) })
     }
 
     func remoteStreamChanged(_ key: StreamKey, _ change: StreamChange) {

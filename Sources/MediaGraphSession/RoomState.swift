@@ -35,19 +35,14 @@ extension Room {
             return told
         }
 
-        /// Queues a member's command for another member, or for all but the sender. Returns the names of the members to
-        /// notify.
-        mutating func tell(_ command: SessionCommand, from user: String, to recipient: String?) -> [String] {
-            let notice = RoomNotice.command(command, from: user, isForAll: recipient == nil)
-            guard let recipient else { return tell(notice, except: user) }
-            guard users[recipient]?.isWelcome == true else { return [] }
-            users[recipient]?.queue(notice)
-            return [recipient]
-        }
-
-        /// Queues a remote user's command for a member, or for all. Returns the names of the members to notify.
-        mutating func pass(_ command: SessionCommand, from user: String, to recipient: String?) -> [String] {
-            let told = users.filter { $0.value.isAwaited && $0.key == recipient ?? $0.key }.keys.sorted()
+        /// Queues a command for a member, or for all but the sender, as far as they satisfy `isReached`. Returns the names
+        /// of the members to notify.
+        mutating func tell(
+            _ command: SessionCommand, from user: String, to recipient: String?, where isReached: (RoomVisits) -> Bool
+        ) -> [String] {
+            let told = users.filter { name, visits in
+                (recipient.map { name == $0 } ?? (name != user)) && isReached(visits)
+            }.keys.sorted()
             for name in told { users[name]?.queue(.command(command, from: user, isForAll: recipient == nil)) }
             return told
         }

@@ -164,10 +164,8 @@ struct RoomVisits: Sendable {
 extension RoomVisits.Visit {
     /// The profile that the others know when all changes have been announced.
     fileprivate var latestProfile: UserProfile {
-        let announced = changes.lazy.compactMap { change -> UserProfile? in
-            if case .profile(let profile) = change { profile } else { nil }
-        }
-        return Array(announced).last ?? profile
+        for case .profile(let profile) in changes.reversed() { return profile }
+        return profile
     }
 }
 

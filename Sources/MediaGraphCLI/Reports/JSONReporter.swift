@@ -49,26 +49,14 @@ struct JSONReporter: RunReporter {
         var event: JSONEvent
         var node: String
         var user: String
+        var displayName: String?
+        var customData: String?
         var kind: String?
         var on: Bool?
         var muted: Bool?
         var speaking: Bool?
         var stalled: Bool?
         var reason: String?
-    }
-
-    private struct Profile: Encodable {
-        var event: JSONEvent
-        var node: String
-        var user: String
-        var displayName: String?
-        var customData: String?
-
-        init(event: JSONEvent, node: String, user: String, _ profile: UserProfile, showsEmpty: Bool) {
-            (self.event, self.node, self.user) = (event, node, user)
-            displayName = profile.displayName.isEmpty && !showsEmpty ? nil : profile.displayName
-            customData = profile.customData.isEmpty && !showsEmpty ? nil : profile.customData
-        }
     }
 
     private struct Command: Encodable {
@@ -178,9 +166,16 @@ struct JSONReporter: RunReporter {
         case .streamStatus(let node, let isOn): print(Status(node: node, on: isOn))
         case .alphaChannel(let node, let isEnabled): print(Alpha(node: node, enabled: isEnabled))
         case .userJoined(let node, let user, let profile):
-            print(Profile(event: .joined, node: node, user: user, profile, showsEmpty: false))
+            func given(_ text: String) -> String? { text.isEmpty ? nil : text }
+            print(
+                User(
+                    event: .joined, node: node, user: user, displayName: given(profile.displayName),
+                    customData: given(profile.customData)))
         case .userProfile(let node, let user, let profile):
-            print(Profile(event: .profile, node: node, user: user, profile, showsEmpty: true))
+            print(
+                User(
+                    event: .profile, node: node, user: user, displayName: profile.displayName,
+                    customData: profile.customData))
         case .userCommand(let node, let user, let command, let isForAll):
             print(Command(node: node, user: user, forAll: isForAll, command))
         case .userLeft(let node, let user): print(User(event: .left, node: node, user: user))
