@@ -98,7 +98,9 @@ import Testing
             videosource handler=counter ! call.camera  audiotestsrc is-live=true ! call.mic
             mediasession name=call room=help user=bob display-name=Bob custom-data=blue
             """)
-        #expect(session.waits { $0.output.contains("bob") }, "\(session.errors)")
+        // A command fails before the user has joined, and a name that is set before is part of `joined`.
+        let joined = #"{"customData":"blue","displayName":"Bob","event":"joined","node":"call","user":"bob"}"#
+        #expect(session.waits { $0.output.contains(joined) }, "\(session.output)\(session.errors)")
         let commands = try #require(FileHandle(forUpdatingAtPath: fifo))
         try commands.write(contentsOf: Data("set call.display-name=Bobby\nsend call hello\n".utf8))
         #expect(session.waits { $0.output.contains("\"speaking\"") }, "\(session.errors)")
