@@ -66,10 +66,12 @@ import Testing
 
     @Test("SE-12 a user who is muted, or whose microphone ends, stops speaking first")
     func mutedSpeaker() async throws {
-        let room = Room.named(#function, over: .roomLink)
+        // Time stands still, so no pause between two blocks ends speech.
+        RoomTransportKind.registerProcesses("muted-speaker", clock: VirtualClock())
+        let room = Room.named(#function, over: try #require(RoomTransportKind.named("muted-speaker")))
         let (bob, carol) = (LoggingMember("bob"), LoggingMember("carol"))
         try room.join(bob)
-        let alice = try Speaker(room.name)
+        let alice = try Speaker(room.name, session: "transport=muted-speaker")
         try await alice.graph.start()
         alice.say(Self.loud, times: 2)
         #expect(waitUntil { bob.events.all.last == "alice microphone speaks" })
@@ -146,10 +148,11 @@ import Testing
 
     @Test("SE-12 in Swift and in text, sessions report who speaks, their own users included")
     func speakersOfSessions() async throws {
-        let bob = try session("bob", "speakers")
+        RoomTransportKind.registerProcesses("speakers", clock: VirtualClock())
+        let bob = try session("bob", #function) { $0.transport = "speakers" }
         let log = SessionLog()
         bob.delegate = log
-        let carol = try Graph("mediasession name=call room=speakers user=carol")
+        let carol = try Graph("mediasession name=call room=\"\(#function)\" transport=speakers user=carol")
         let reported = Log<String>()
         let events = carol.events
         Task {
@@ -159,7 +162,9 @@ import Testing
         }
         try await carol.start()
         try await bob.join()
-        let alice = try session("alice", "speakers") { $0.microphone = "audiotestsrc is-live=true" }
+        let alice = try session("alice", #function) {
+            ($0.microphone, $0.transport) = ("audiotestsrc is-live=true", "speakers")
+        }
         let ownLog = SessionLog()
         alice.delegate = ownLog
         try await alice.join()
