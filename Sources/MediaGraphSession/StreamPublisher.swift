@@ -415,8 +415,9 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         case .streamStart: tagged = TaggedOrientation()
         case .orientation(let tag): tagged.add(tag, at: appSink.staticPad("sink"))
         case .custom(let structure) where structure.name == StreamStatus.eventName:
-            // "On" is announced with the first frame.
-            if structure["on"] == false { reachedEndOfStream() }
+            // "On" is announced with the first frame. Muting has turned the streams off, and they may be on again by the
+            // time at which the source's "off" arrives.
+            if structure["on"] == false, !StreamStatus.isRequested(structure) { reachedEndOfStream() }
         case .custom(let structure) where structure.name == AlphaChannelMessage.name:
             // Announced with the next frame, after its format.
             hasAlpha = structure["enabled"] ?? false

@@ -100,10 +100,10 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
     /// Stops accepting payloads, without waiting. Call it immediately before `stopSend`, and `drain` afterwards.
     ///
     /// Waiting sends fail, but aren't counted as refused. With `keepsQueue`, the accepted payloads stay in the queue for
-    /// the next cycle, and only status off still goes out.
-    func close(keepsQueue: Bool = false) {
+    /// the next cycle, and only status off still goes out. `isRequested` says whether a receiver asked the source to stop.
+    func close(keepsQueue: Bool = false, isRequested: Bool = false) {
         let refused = monitor.withLock { state in
-            state.queue.close(keepsFrames: keepsQueue)
+            state.queue.close(keepsFrames: keepsQueue, isRequested: isRequested)
             return state.takeWaiting()
         }
         refuse(refused, counts: false)

@@ -88,8 +88,8 @@ struct SendQueue<Frame: Queueable> {
         case frame(Frame)
         /// Send the `caps`, the `segment` and status `on`, in this order, then deliver the frame.
         case announced(Frame, caps: Bool, segment: Bool, on: Bool)
-        /// Send status off.
-        case off
+        /// Send status off. `isRequested` is true if a receiver asked the source to stop.
+        case off(isRequested: Bool)
         /// Negotiate again, as downstream asked.
         case reconfigure
         /// Do nothing: the queue has drained, so a thread that waits for that can continue.
@@ -136,6 +136,8 @@ struct SendQueue<Frame: Queueable> {
     private var drain = Drain.none
     /// Whether status off couldn't be sent in its place; it then goes out before anything else.
     private var isOffOverdue = false
+    /// Whether the next status off follows a receiver's request.
+    private var isOffRequested = false
     /// Whether the streaming thread is downstream with a frame or an event.
     private(set) var isDelivering = false
     private(set) var deliveredCount: UInt64 = 0
@@ -155,6 +157,7 @@ struct SendQueue<Frame: Queueable> {
     mutating func open() {
         phase = .starting
         drain = .none
+        if !isOffOverdue { isOffRequested = false }
         timeline = Frame.Timeline()
     }
 
@@ -165,9 +168,11 @@ struct SendQueue<Frame: Queueable> {
     /// out.
     ///
     /// With `keepsFrames`, for sinks that take no frames any more, the frames stay for the next cycle, and only status
-    /// off goes out. While the queue is flushing, nothing can go out, and the queue counts as drained.
-    mutating func close(keepsFrames: Bool = false) {
+    /// off goes out. While the queue is flushing, nothing can go out, and the queue counts as drained. `isRequested` says
+    /// whether a receiver asked the source to stop.
+    mutating func close(keepsFrames: Bool = false, isRequested: Bool = false) {
         phase = .stopped
+        isOffRequested = isRequested
         if keepsFrames {
             isOffOverdue = isOn
             // Status off may have been taken, but not have gone out yet.
@@ -301,6 +306,7 @@ struct SendQueue<Frame: Queueable> {
         ending = nil
         isOn = false
         isOffOverdue = false
+        isOffRequested = false
         isDelivering = false
     }
 
@@ -359,10 +365,11 @@ struct SendQueue<Frame: Queueable> {
     }
 
     private mutating func switchOff() -> Step {
+        defer { isOffRequested = false }
         isOn = false
         isOffOverdue = false
         isDelivering = true
-        return .off
+        return .off(isRequested: isOffRequested)
     }
 }
 

@@ -209,7 +209,8 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
             guard let handle = current else { continue }
             guard starts else {
                 // The source is told at the moment when the gate closes.
-                gate.close(keepsQueue: isBehindStoppedSinks)
+                gate.close(
+                    keepsQueue: isBehindStoppedSinks, isRequested: state.withLock { $0.isPlaying && $0.isMuted })
                 handle.stopSend()
                 continue
             }

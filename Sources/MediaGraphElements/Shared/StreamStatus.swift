@@ -16,8 +16,18 @@ package enum SendRequest {
 package enum StreamStatus {
     /// The name of the event and the message. Both have the field `on` (boolean).
     package static let eventName = "mediagraph-stream-status"
+    private static let requestedField = "requested"
 
-    package static func event(on: Bool) -> Structure { Structure(eventName, [("on", on)]) }
+    /// - Parameters:
+    ///   - on: Whether the sender sends.
+    ///   - isRequested: Whether the sender has stopped because of a `SendRequest`. The event then also has the field
+    ///     `requested` (boolean).
+    package static func event(on: Bool, isRequested: Bool = false) -> Structure {
+        Structure(eventName, [("on", on)] + (isRequested ? [(requestedField, true)] : []))
+    }
+
+    /// Returns whether a stream's event says that its sender has stopped because of a `SendRequest`.
+    package static func isRequested(_ event: Structure) -> Bool { event[requestedField] ?? false }
 
     static func message(on: Bool) -> Structure { Structure(eventName, [("on", on)]) }
 

@@ -172,7 +172,7 @@ package final class StockSource: Sendable {
                 if on { source.pushSticky(StreamStatus.event(on: true)) }
                 source.push(frame.take())
                 return
-            case .off: source.pushSticky(StreamStatus.event(on: false))
+            case .off(let isRequested): source.pushSticky(StreamStatus.event(on: false, isRequested: isRequested))
             case .reconfigure: lifecycle.downstreamChanged(downstream)
             case .drained: break
             case .flush: return

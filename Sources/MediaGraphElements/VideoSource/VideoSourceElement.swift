@@ -181,7 +181,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, SourceElement, 
                 if tagged != nil { tag(frame) }
                 buffer = frame.take()
                 return .ok
-            case .off: pushSticky(StreamStatus.event(on: false))
+            case .off(let isRequested): pushSticky(StreamStatus.event(on: false, isRequested: isRequested))
             case .reconfigure: lifecycle.downstreamChanged(sourcePad.downstreamConstraints)
             case .flush: return .flushing
             case .end:

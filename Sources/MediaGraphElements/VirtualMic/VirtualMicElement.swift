@@ -240,13 +240,13 @@ final class VirtualMicElement: PushSource, ConfigurableElement, SourceElement, N
                 if let flow = receive(block, .frame(block)) { return flow }
             case .announced(let block, _, let segment, let on):
                 if let flow = receive(block, .announced(block, caps: false, segment: segment, on: on)) { return flow }
-            case .off:
+            case .off(let isRequested):
                 if assembler.finish() {
-                    postponed = .off
+                    postponed = step
                 } else {
                     isOn = false
                     assembler.stop(isLive: isLive)
-                    pushSticky(StreamStatus.event(on: false))
+                    pushSticky(StreamStatus.event(on: false, isRequested: isRequested))
                 }
             case .reconfigure: renegotiate()
             case .flush: return .flushing

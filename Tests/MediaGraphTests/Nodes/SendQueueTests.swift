@@ -67,7 +67,7 @@ extension SendQueue<Int> {
             case .announced(let frame, let caps, let segment, let on):
                 let events = [(caps, "caps"), (segment, "segment"), (on, "on")].filter(\.0).map(\.1)
                 steps.append((events + ["\(frame)"]).joined(separator: " "))
-            case .off: steps.append("off")
+            case .off(let isRequested): steps.append(isRequested ? "requested off" : "off")
             case .reconfigure: steps.append("reconfigure")
             case .drained: steps.append("drained")
             case .end:
@@ -151,6 +151,27 @@ extension SendQueue<Int> {
         #expect(steps(&queue) == ["off"])
         queue.open()
         #expect(steps(&queue) == ["on 2"])
+    }
+
+    @Test("SE-8 the off of a source that was asked to stop says so, however late it goes out, and no later off does")
+    func requestedOff() {
+        var queue = sendingQueue()
+        _ = offer(&queue, 1)
+        _ = queue.next()
+        queue.close(isRequested: true)
+        queue.abandonDrain()
+        queue.open()
+        _ = offer(&queue, 2)
+        #expect(steps(&queue) == ["requested off", "on 2"])
+        queue.close()
+        #expect(steps(&queue) == ["off", "drained"])
+        // Nothing was on when the source was asked.
+        queue.open()
+        queue.close(isRequested: true)
+        queue.open()
+        _ = offer(&queue, 3)
+        queue.end(.endOfStream)
+        #expect(steps(&queue) == ["on 3", "off", "end"])
     }
 
     @Test("VM-1 closed behind stopped sinks, the queue sends only status off and keeps its frames")

@@ -1,4 +1,5 @@
 import GStreamer
+import Synchronization
 import TestSupport
 import Testing
 
@@ -78,10 +79,62 @@ import Testing
         ]
         #expect(try await eventually { reported.all == changes }, "\(reported.all)")
         await alice.stop()
-        #expect(waitUntil { seen.log.all.filter { $0 != "frame" } == ["on", "off", "on", "off", "on", "off"] })
+        #expect(
+            waitUntil { seen.log.all.filter { $0 != "frame" } == ["on", "off", "on", "off", "on", "off"] },
+            "\(seen.log.all)")
         let times = seen.times.all
         #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 }, "\(times)")
         #expect(try muted(alice).dropped == 0)
+        await bob.stop()
+    }
+
+    /// Holds one frame on its way, with the streaming thread.
+    private final class Holder: VideoProcessor, Sendable {
+        enum State: Int, AtomicRepresentable { case passes, holds, held }
+        let state = Atomic<State>(.passes)
+
+        func process(_ frame: inout VideoFrame) throws -> Verdict {
+            if state.compareExchange(expected: .holds, desired: .held, ordering: .acquiringAndReleasing).exchanged {
+                _ = waitUntil { state.load(ordering: .acquiring) == .passes }
+            }
+            return .pass
+        }
+    }
+
+    @Test("SE-8 a frame that is on its way while its camera is turned off and on doesn't turn the stream off again")
+    func frameOnItsWay() async throws {
+        let alice = try Graph(
+            """
+            videosource name=camera ! preprocessor name=holder ! call.camera
+            mediasession name=call room=on-its-way user=alice
+            """)
+        let source = RecordingSource()
+        try alice.videoSource("camera").attach(source)
+        let holder = Holder()
+        try alice.preprocessor("holder").attach(holder)
+        let (bob, seen) = try viewer("on-its-way")
+        let reported = report(bob)
+        try await bob.start()
+        try await alice.start()
+        try source.sendFrame()
+        #expect(waitUntil { seen.log.all == ["on", "frame"] })
+        let call = try alice.element("call")
+        holder.state.store(.holds, ordering: .releasing)
+        try source.sendFrame()
+        #expect(waitUntil { holder.state.load(ordering: .acquiring) == .held })
+        try call.setProperty("camera-off", to: true)
+        #expect(waitUntil { seen.log.all.last == "off" })
+        try call.setProperty("camera-off", to: false)
+        holder.state.store(.passes, ordering: .releasing)
+        // The source's own "off" follows the frame.
+        #expect(waitUntil { seen.log.all.count == 5 })
+        try source.sendFrame()
+        #expect(waitUntil { seen.log.all.count == 6 })
+        #expect(seen.log.all == ["on", "frame", "off", "on", "frame", "frame"])
+        await alice.stop()
+        #expect(try await eventually { reported.all.last == "-alice" })
+        let changes = ["'s video on", " mutes video", "'s video off", " unmutes video", "'s video on", "'s video off"]
+        #expect(reported.all == ["+alice"] + changes.map { "alice\($0)" } + ["-alice"])
         await bob.stop()
     }
 
