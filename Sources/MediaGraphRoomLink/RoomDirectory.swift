@@ -198,14 +198,26 @@ package struct RoomDirectory: Sendable {
     /// The process whose user shares holds a lock on a file; the system releases the lock when the process ends. The
     /// file contains that user's name, and isn't removed when nobody shares.
     func claimShare(_ user: String) throws(MediaGraphError) -> ShareDecision {
-        try Self.prepare(self.path)
-        let path = "\(path)/\(Self.shareName)"
-        guard let lock = try FileLock(path) else {
-            return .sharedBy((try? String(contentsOfFile: path, encoding: .utf8)) ?? "")
+        let file = "\(path)/\(Self.shareName)"
+        var attempts = 0
+        while true {
+            do throws(MediaGraphError) {
+                try Self.prepare(path)
+                guard let lock = try FileLock(file) else {
+                    return .sharedBy((try? String(contentsOfFile: file, encoding: .utf8)) ?? "")
+                }
+                lock.write(user)
+                return .granted(lock)
+            } catch {
+                // A process that enters another room removes a folder without a socket, such as one just made here.
+                attempts += 1
+                guard attempts < Self.maximumAttempts else { throw error }
+            }
         }
-        lock.write(user)
-        return .granted(lock)
     }
+
+    /// How often a folder that other processes remove is made again.
+    private static let maximumAttempts = 100
 
     // MARK: Files
 

@@ -271,8 +271,9 @@ import Testing
 
     @Test("SE-9 a user who shares keeps the room's share after the folder was removed")
     func removedShare() throws {
-        let room = #function
-        let directory = RoomDirectory(room: room)
+        let folder = try TemporaryFolder()
+        // Here, no other test removes a folder without a socket.
+        let directory = RoomDirectory(room: "r", base: folder.file("rooms"))
         let entry = try directory.enter()
         let floor = ShareFloor()
         func claim(_ user: String) throws(MediaGraphError) -> ShareDecision { try directory.claimShare(user) }
@@ -289,6 +290,30 @@ import Testing
         withExtendedLifetime(floor) {}
         entry.socket.close()
         directory.leave(entry.endpoint)
+    }
+
+    @Test("SE-9 the share is taken in a folder that other programs remove because no socket is in it")
+    func shareInVanishingFolder() throws {
+        let folder = try TemporaryFolder()
+        let base = folder.file("rooms")
+        let (directory, other) = (RoomDirectory(room: "a", base: base), RoomDirectory(room: "b", base: base))
+        try other.enter().socket.close()
+        let isDone = Atomic<Bool>(false)
+        let cleaner = NativeThread("cleaner") {
+            while !isDone.load(ordering: .acquiring) {
+                guard let entry = try? other.enter() else { continue }
+                entry.socket.close()
+                other.leave(entry.endpoint)
+            }
+        }
+        defer {
+            isDone.store(true, ordering: .releasing)
+            cleaner.join()
+        }
+        // The other thread also locks the file for a moment, before it removes it.
+        for _ in 0..<2000 {
+            while case .sharedBy = try directory.claimShare("bob") {}
+        }
     }
 
     @Test("SE-3 a program whose socket alone was removed keeps its users' names, without a warning about them")
