@@ -83,10 +83,15 @@ SWIFT void cgst_swift_unlock(SWIFT_SELF void *mutex) {
     real(mutex);
 }
 
-// Unreferencing a buffer ends its use; its pool may then hand it to another thread.
+// Unreferencing a buffer, or the sample that holds it, ends its use; its pool may then hand it to another thread. GStreamer
+// doesn't call the replacement itself when it frees a sample.
 void gst_mini_object_unref(GstMiniObject *object) {
     REAL(gst_mini_object_unref);
     __tsan_release(object);
+    if (GST_IS_SAMPLE(object)) {
+        GstBuffer *buffer = gst_sample_get_buffer((GstSample *)object);
+        if (buffer) __tsan_release(buffer);
+    }
     real(object);
 }
 
