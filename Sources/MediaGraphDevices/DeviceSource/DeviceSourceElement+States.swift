@@ -139,14 +139,14 @@ extension DeviceSourceElement {
         standIn(from: nil, at: element.currentRunningTime ?? .zero, loss ?? .noDevice(.init(label)))
     }
 
-    /// Waits until no thread owns the device's elements, and abandons a device that doesn't answer. Call it before the
-    /// bin changes its children's states: the bin would block on such a device.
+    /// Waits until no thread owns the device's elements, and abandons each call that the device doesn't answer in time.
+    /// Call it before the bin changes its children's states: the bin would block on such a device.
+    ///
+    /// The wait ends, because only a call to the device can block the owner while the graph isn't playing. After a call
+    /// was abandoned, the owner may need any time to notice that on a busy machine.
     func waitForOwner() {
-        if !waitForOwner(within: Self.grace) {
-            deviceState.withLock { $0.abandon() }
-            _ = waitForOwner(within: Self.grace)
-        }
-        if deviceState.withLock({ $0.isLeft && !$0.isMoving }) { dropChain() }
+        while !waitForOwner(within: Self.grace) { deviceState.withLock { $0.abandon() } }
+        if deviceState.withLock({ $0.isLeft }) { dropChain() }
     }
 
     /// Waits until no thread owns the device's elements. Returns false if one still does after this time.

@@ -316,7 +316,7 @@ import Testing
             graph.pipeline.setState(state)
             isDone.store(true, ordering: .releasing)
         }.detach()
-        // The state change may give the keeper its two times half a second.
+        // The state change may give the keeper half a second several times.
         let hasChanged = try await eventually {
             if run.clock.deadlines.contains(.milliseconds(500)) { run.clock.advance(by: .milliseconds(500)) }
             return isDone.load(ordering: .acquiring)
@@ -329,8 +329,9 @@ import Testing
     @Test("DV-2 GR-3 a graph stops although the end of its stream was requested and a sink holds a frame")
     func stopsDuringEnd() async throws {
         let run = try DeviceRun("", then: "fakesink name=end sync=true ts-offset=60000000000")
+        let sink = try #require(try run.graph.element("end").staticPad("sink"))
         try await run.graph.start()
-        #expect(try await eventually { run.frames == 1 })
+        #expect(try await eventually { run.frames == 1 && sink.isReceiving })
         run.graph.requestEndOfStream()
         let position = try run.state
         // The keeper waits for the sink before it asks the device.
@@ -347,4 +348,44 @@ import Testing
         try #require(hasStopped)
         await run.graph.stop()
     }
+
+    @Test("DV-2 GR-3 a stop waits until a device that hangs was abandoned, however late its thread notices that")
+    func stopsBesideSlowThread() async throws {
+        let run = try DeviceRun("")
+        // Time passes before any thread can react to the end of a wait.
+        let clock = RushingClock(run.clock, past: .milliseconds(500))
+        try run.graph.element("d").useTimerClock(TimerClock(clock))
+        try await run.graph.start()
+        #expect(run.deviceGives())
+        run.device.state = .stuckInEndOfStream
+        run.graph.requestEndOfStream()
+        let hangs = await runBlocking { [device = run.device] in device.hangs() }
+        #expect(hangs)
+        let isDone = Atomic<Bool>(false)
+        NativeThread("stopping") { [graph = run.graph] in
+            graph.pipeline.setState(.null)
+            isDone.store(true, ordering: .releasing)
+        }.detach()
+        let hasStopped = try await eventually { isDone.load(ordering: .acquiring) }
+        run.device.state = .missing
+        #expect(hasStopped)
+        await run.graph.stop()
+    }
+}
+
+/// A clock on which waits of one length end as soon as they begin.
+private final class RushingClock: VirtualTime {
+    private let clock: VirtualClock
+    private let length: Duration
+
+    init(_ clock: VirtualClock, past length: Duration) { (self.clock, self.length) = (clock, length) }
+
+    var now: UInt64 { clock.now }
+
+    func beginWait(until deadline: UInt64, _ wake: @escaping @Sendable () -> Void) -> Int {
+        if deadline == now + length.nanoseconds { clock.advance(by: length) }
+        return clock.beginWait(until: deadline, wake)
+    }
+
+    func endWait(_ number: Int) { clock.endWait(number) }
 }
