@@ -75,6 +75,8 @@ public struct SessionContext: Sendable {
 
     /// A virtual microphone (virtualAudioMicDelegate). If it is set, the device of `microphone` isn't opened.
     public var virtualAudioMic: (any VirtualMic)?
+    /// Whether `virtualAudioMic` may send two channels. Others receive them as two if their ``speakerFormat`` is stereo.
+    public var sendsStereo = false
     /// The microphone, as a description of elements that ends with audio, such as `alsasrc`.
     public var microphone: String?
 
@@ -86,6 +88,9 @@ public struct SessionContext: Sendable {
     public var virtualAudioSpeaker: (any VirtualSpeaker & Sendable)?
     /// Elements that play the room's audio, as a description that accepts audio, such as `autoaudiosink`.
     public var speaker: String?
+    /// The format of all sound that the session receives: by `virtualAudioSpeaker`, `speaker` and its delegate (Agora's
+    /// setPlaybackAudioFrameParameters). The sound of the users is converted to it.
+    public var speakerFormat = SpeakerFormat()
 
     /// How pipes and previews deliver video, shares too (enableCustomVideoRender). With `nil`, delegates alone get raw
     /// frames.
@@ -150,6 +155,15 @@ extension SessionContext {
             throw .invalidParameter(.init("the session's transport", expected: expected, actual: "\"\(transport)\""))
         }
         try Self.validate(videoConfiguration)
+        guard speakerFormat.isSupported else {
+            let (rates, counts) = (SpeakerFormat.sampleRates, SpeakerFormat.channelCounts)
+            throw .invalidParameter(
+                .init(
+                    "the session's speaker format",
+                    expected: "\(rates.lowerBound) to \(rates.upperBound) Hz, and "
+                        + "\(counts.lowerBound) or \(counts.upperBound) channels",
+                    actual: "\(speakerFormat.sampleRate) Hz, \(speakerFormat.channelCount) channels"))
+        }
         if externalVideoSource != nil, preProcessor != nil || camera != nil {
             throw .wrongUsage(
                 .init(
@@ -200,7 +214,7 @@ extension SessionContext {
         if let video { lines.append(video) }
         if let auxCamera { lines.append("\(auxCamera) ! session.camera_aux") }
         if virtualAudioMic != nil {
-            lines.append("virtualmic name=mic ! session.mic")
+            lines.append("virtualmic name=mic\(sendsStereo ? " stereo=true" : "") ! session.mic")
         } else if let microphone {
             lines.append("\(microphone) ! session.mic")
         }
@@ -237,7 +251,13 @@ extension SessionContext {
     }
 
     /// The properties of the speaker.
-    var speakerProperties: [(name: String, text: String)] { audioMemoryMode.properties + [onErrorProperty] }
+    var speakerProperties: [(name: String, text: String)] {
+        let standard = SpeakerFormat()
+        let rate = speakerFormat.sampleRate == standard.sampleRate ? [] : [("rate", "\(speakerFormat.sampleRate)")]
+        let channels =
+            speakerFormat.channelCount == standard.channelCount ? [] : [("channels", "\(speakerFormat.channelCount)")]
+        return rate + channels + audioMemoryMode.properties + [onErrorProperty]
+    }
 
     /// The property of a node with a handler that says what the handler's failure costs.
     var onErrorProperty: (name: String, text: String) { ("on-error", onError.policy.nick) }

@@ -85,7 +85,11 @@ final class SentAudioFormat: SentFormatDescription {
             throw .invalidParameter(.init("channels", expected: "1 or 2", actual: "\(audio.channels)"))
         }
         guard audio.channels == 1 || rules.allowsStereo else {
-            throw .unsupported(.init("channels", expected: "1 (set stereo=true on the node to send 2)", actual: "2"))
+            throw .unsupported(
+                .init(
+                    "channels",
+                    expected: "1 (to send 2, set stereo=true on the node, or sendsStereo in the SessionContext)",
+                    actual: "2"))
         }
         guard let info = AudioInfo(.s16, rate: Int(audio.rate), channels: Int(audio.channels)) else {
             throw .invalidParameter(

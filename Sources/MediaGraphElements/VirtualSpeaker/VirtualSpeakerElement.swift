@@ -64,10 +64,10 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
             ],
             properties: lockedHandlerProperties + [
                 .setting(
-                    "rate", of: Self.self, \.rate, range: .values(8000...192_000),
+                    "rate", of: Self.self, \.rate, range: .values(SpeakerFormat.sampleRates),
                     "Sample rate of the delivered streams and of src; inputs with other rates are converted"),
                 .setting(
-                    "channels", of: Self.self, \.channels, range: .values(1...2),
+                    "channels", of: Self.self, \.channels, range: .values(SpeakerFormat.channelCounts),
                     "Number of channels of the delivered streams and of src: 1 mono, 2 stereo"),
                 .setting(
                     "memory-mode", of: Self.self, \.memoryMode.value, changes: .untilInitialized,
