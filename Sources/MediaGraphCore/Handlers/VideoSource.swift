@@ -12,9 +12,10 @@ public protocol VideoSource: AnyObject, Sendable {
     var capabilities: [VideoCapability] { get }
     /// Called when the node goes to READY. Store the sender; it refuses frames until `startSend`.
     ///
-    /// `supported` are the `capabilities` that downstream accepts. `suggested` is the largest of them, by area, then by
-    /// rate; `nil` if there are none. In a session, it is the least of what the session is configured for
-    /// (`video-config`), what the source can send, and what the readers need.
+    /// `supported` are the `capabilities` that downstream accepts; in a session, of these the ones within its
+    /// configuration (`video-config`), or all if none is. `suggested` is the largest of them, by area, then by rate;
+    /// `nil` if there are none. In a session, it is the least of what the session is configured for, what the source can
+    /// send, and what the readers need.
     func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) throws
     /// Called when the capabilities that downstream accepts, or the suggestion, have changed while the graph runs. In a
     /// session, readers cause that when they come, go, or ask for another resolution. Sending continues.

@@ -2,7 +2,7 @@ import GStreamer
 import MediaGraphCore
 
 /// The capabilities that a source may use, which are its declared capabilities that downstream accepts, and the one that
-/// is suggested to it.
+/// is suggested to it. In a session, those that exceed its configuration are left out, unless all do.
 struct SupportedCapabilities: Sendable, Equatable {
     let list: [VideoCapability]
     /// In a session, what the session and its readers ask for. Elsewhere the capability with the largest area; of
@@ -21,7 +21,9 @@ struct SupportedCapabilities: Sendable, Equatable {
             // A source that can send any size can send what the session asks for.
             candidates += [demand?.limit, demand?.ideal].compactMap(\.self).filter { !candidates.contains($0) }
         }
-        let list = downstream.caps.map { Self.accepted(candidates, by: $0) } ?? candidates
+        let accepted = downstream.caps.map { Self.accepted(candidates, by: $0) } ?? candidates
+        let within = accepted.filter { demand?.allows($0) ?? true }
+        let list = within.isEmpty ? accepted : within
         self.list = list
         suggested =
             if let demand {

@@ -45,12 +45,17 @@ package struct VideoDemand: Sendable, Equatable {
         return VideoCapability(width: width, height: height, framesPerSecond: limit.framesPerSecond)
     }
 
+    /// Whether the capability is within the session's limit.
+    func allows(_ capability: VideoCapability) -> Bool {
+        limit.hasRoom(for: capability) && capability.framesPerSecond.value <= limit.framesPerSecond.value
+    }
+
     /// Returns the capability to suggest: of those within the session's limit, the smallest that is high enough for all
     /// readers, or else the largest, at the highest rate within the limit. If the source has none within the
     /// limit, returns the one that exceeds it least.
     func suggestion(from list: [VideoCapability]) -> VideoCapability? {
         let fitting = list.filter { limit.hasRoom(for: $0) }
-        let within = fitting.filter { $0.framesPerSecond.value <= limit.framesPerSecond.value }
+        let within = fitting.filter(allows)
         let candidates = [within, fitting, list].first { !$0.isEmpty } ?? []
         let sufficient = resolution == .native ? [] : candidates.filter { $0.height >= resolution.rawValue }
         let area =

@@ -30,7 +30,8 @@ import Testing
         let alice = try session("alice", #function) { $0.externalVideoSource = source }
         try await alice.join()
         #expect(source.suggested == Self.size(1280, 720))
-        #expect(source.supported.map(\.height).max() == 2160)
+        #expect(source.supported.map(\.height).max() == 720)
+        #expect(source.supported.allSatisfy { $0.framesPerSecond.value <= 30 })
         #expect(alice.description.contains("video-config") == false)
         try alice.setVideoConfiguration(Self.size(640, 360, 15))
         #expect(Self.suggests("640x360@15", source))
@@ -94,6 +95,27 @@ import Testing
         #expect(supported(.native).list.contains(limit))
         // What downstream doesn't accept isn't suggested.
         #expect(supported(.native, "video/x-raw,width=320,height=180,framerate=15/1").suggested?.text == "320x180@15")
+    }
+
+    @Test("SE-10 the capabilities that exceed a session's configuration aren't supported, unless all exceed it")
+    func supportedInSession() {
+        func supported(_ declared: [VideoCapability], limit: VideoCapability?) -> [String] {
+            let demand = limit.map { VideoDemand(limit: $0, resolution: .p180) }
+            return SupportedCapabilities(declared: declared, downstream: DownstreamConstraints(demand: demand)).list
+                .map(\.text)
+        }
+        let declared = [
+            Self.size(320, 180), Self.size(1280, 720), Self.size(720, 1280, 15), Self.size(1280, 720, 60),
+            Self.size(1920, 1080),
+        ]
+        let all = ["320x180@30", "1280x720@30", "720x1280@15", "1280x720@60", "1920x1080@30"]
+        #expect(supported(declared, limit: Self.size(1280, 720)) == Array(all.prefix(3)))
+        #expect(supported(declared, limit: Self.size(1280, 720, 60)) == Array(all.prefix(4)))
+        #expect(supported(declared, limit: nil) == all)
+        #expect(supported(declared, limit: Self.size(160, 90)) == all)
+        // A source that can send any size supports the common ones, up to exactly what the session is configured for.
+        let any = supported([], limit: Self.size(640, 480, 15))
+        #expect(Set(any) == ["160x90@15", "320x180@15", "640x360@15", "640x480@15", "240x180@15"], "\(any)")
     }
 
     @Test("SE-10 readers in a session don't shrink a source that also feeds other elements")
