@@ -17,9 +17,14 @@ func settle() async {
 func settleSessions() async throws { try await Task.sleep(for: .seconds(1)) }
 
 let scenario = CommandLine.arguments.dropFirst().first ?? ""
-if scenario == "session-first" {
-    // A session is the first object that the program makes.
-    _ = try Session(SessionContext(user: "alice", room: "session-first"))
+// The first object that the program makes.
+switch scenario {
+case "session-first": _ = try Session(SessionContext(user: "alice", room: "session-first"))
+case "buffer-first": _ = Buffer(size: 16)!
+case "wrapped-buffer-first":
+    _ = Buffer(wrapping: .allocate(byteCount: 16, alignment: 1), context: nil, release: nil)
+case "shared-memory-first": _ = SharedMemory(size: 4096)!.buffer(count: 16) {}!
+default: break
 }
 try Nodes.register()
 
@@ -366,6 +371,7 @@ case "errors":
         do { try await run(text) } catch {}
     }
 case "session-first": try await settleSessions()
+case "buffer-first", "wrapped-buffer-first", "shared-memory-first": break
 case "deliberate-leak":
     leak()
 default:

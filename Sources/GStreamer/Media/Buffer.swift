@@ -14,6 +14,8 @@ public struct Buffer: ~Copyable, @unchecked Sendable {
 
     /// Allocates a buffer of `size` bytes, which aren't initialized; `nil` if there is no memory.
     public init?(size: Int) {
+        // Before gst_init, GStreamer has no allocator, and making a buffer crashes.
+        GStreamerRuntime.initialize()
         guard let raw = gst_buffer_new_allocate(nil, gsize(size), nil) else { return nil }
         self.raw = raw
     }
@@ -36,6 +38,7 @@ public struct Buffer: ~Copyable, @unchecked Sendable {
         wrapping memory: UnsafeMutableRawBufferPointer, context: UnsafeMutableRawPointer?,
         release: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?
     ) {
+        GStreamerRuntime.initialize()
         raw = gst_buffer_new_wrapped_full(
             GstMemoryFlags(rawValue: 0), memory.baseAddress, gsize(memory.count), 0, gsize(memory.count), context,
             release)

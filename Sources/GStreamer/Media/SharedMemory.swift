@@ -59,6 +59,7 @@ package final class SharedMemory: @unchecked Sendable {
     /// called once, on any thread, when the buffer's memory is released.
     package func buffer(count: Int, released: @escaping @Sendable () -> Void) -> Buffer? {
         guard count >= 0, count <= size else { return nil }
+        GStreamerRuntime.initialize()
         let lease = Unmanaged.passRetained(Lease(self, released)).toOpaque()
         let raw = gst_buffer_new_wrapped_full(
             GST_MEMORY_FLAG_READONLY, address, gsize(size), 0, gsize(count), lease,

@@ -53,6 +53,15 @@ struct LeakTests {
         #expect(alive.isEmpty, "\(alive.joined(separator: "\n"))")
     }
 
+    @Test(
+        "a program may make a buffer before anything else",
+        arguments: ["buffer-first", "wrapped-buffer-first", "shared-memory-first"])
+    func bufferFirst(scenario: String) throws {
+        let (child, alive) = try run(scenario)
+        #expect(child.status == 0, "\(child.errors.suffix(2000))")
+        #expect(alive.isEmpty, "\(alive.joined(separator: "\n"))")
+    }
+
     @Test("DV-2 a device that is unplugged and comes back ten times causes no leak")
     func devices() throws {
         let (child, alive) = try run("device")
