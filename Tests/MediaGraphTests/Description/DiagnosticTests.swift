@@ -290,6 +290,7 @@ import Testing
 
 /// Returns the problems of a description as `check` prints them, without colors.
 func renderedProblems(of text: String, with variables: [String: String] = [:]) -> String {
-    Description(text, name: "a.pipeline").resolved(with: variables).diagnose().map { $0.rendered(color: false) }
+    do { try Nodes.register() } catch { return "\(error)" }
+    return Description(text, name: "a.pipeline").resolved(with: variables).diagnose().map { $0.rendered(color: false) }
         .joined(separator: "\n")
 }
