@@ -145,14 +145,26 @@ extension DeviceSourceElement {
     /// The wait ends, because only a call to the device can block the owner while the graph isn't playing. After a call
     /// was abandoned, the owner may need any time to notice that on a busy machine.
     func waitForOwner() {
-        while !waitForOwner(within: Self.grace) { deviceState.withLock { $0.abandon() } }
-        if deviceState.withLock({ $0.isLeft }) { dropChain() }
+        while true {
+            guard let isLeft = takeLeftElements(within: Self.grace) else {
+                deviceState.withLock { $0.abandon() }
+                continue
+            }
+            guard isLeft else { return }
+            dropChain()
+            return deviceState.withLock { $0.isMoving = false }
+        }
     }
 
-    /// Waits until no thread owns the device's elements. Returns false if one still does after this time.
-    private func waitForOwner(within time: Duration) -> Bool {
+    /// Waits until no thread owns the device's elements, and makes this thread their owner if the device was abandoned.
+    /// Returns whether it was; `nil` if a thread still owns them after this time.
+    private func takeLeftElements(within time: Duration) -> Bool? {
         let clock = timerClock
-        return deviceState.wait(until: clock.time(after: time), on: clock) { $0.isMoving ? nil : true } ?? false
+        return deviceState.wait(until: clock.time(after: time), on: clock) { deviceState in
+            guard !deviceState.isMoving else { return nil }
+            deviceState.isMoving = deviceState.isLeft
+            return deviceState.isLeft
+        }
     }
 
     /// Changes the state of the device's elements until they have the node's current state, and tells the producer to
