@@ -252,11 +252,7 @@ extension SessionContext {
 
     /// The properties of the speaker.
     var speakerProperties: [(name: String, text: String)] {
-        let standard = SpeakerFormat()
-        let rate = speakerFormat.sampleRate == standard.sampleRate ? [] : [("rate", "\(speakerFormat.sampleRate)")]
-        let channels =
-            speakerFormat.channelCount == standard.channelCount ? [] : [("channels", "\(speakerFormat.channelCount)")]
-        return rate + channels + audioMemoryMode.properties + [onErrorProperty]
+        speakerFormat.properties + audioMemoryMode.properties + [onErrorProperty]
     }
 
     /// The property of a node with a handler that says what the handler's failure costs.
@@ -268,6 +264,17 @@ extension SessionContext {
     func properties(of kind: PipeIdentity.Kind) -> [(name: String, text: String)] {
         let memoryMode = kind == .share ? shareMemoryMode : videoMemoryMode
         return memoryMode.properties + (customVideoRender?.properties ?? []) + [onErrorProperty]
+    }
+}
+
+extension SpeakerFormat {
+    /// The format as properties of a `virtualspeaker`, without defaults.
+    var properties: [(name: String, text: String)] {
+        let standard = SpeakerFormat()
+        var properties: [(name: String, text: String)] = []
+        if sampleRate != standard.sampleRate { properties.append(("rate", "\(sampleRate)")) }
+        if channelCount != standard.channelCount { properties.append(("channels", "\(channelCount)")) }
+        return properties
     }
 }
 

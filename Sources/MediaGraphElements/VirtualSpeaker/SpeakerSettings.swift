@@ -4,8 +4,8 @@ import MediaGraphCore
 struct SpeakerSettings: HandlerSettings {
     var handler = ""
     var options = ""
-    var rate: Int32 = 48_000
-    var channels: Int32 = 1
+    var rate = Int32(SpeakerFormat().sampleRate)
+    var channels = Int32(SpeakerFormat().channelCount)
     var memoryMode = MemoryModeSetting()
     var backPressure = BackPressure.auto
     var maxFrames: Int32 = 200

@@ -311,18 +311,8 @@ import Testing
                     return position.withLock(wakes: false) { $0.isMoving }
                 }
             })
-        let isDone = Atomic<Bool>(false)
-        NativeThread("changing") { [graph = run.graph] in
-            graph.pipeline.setState(state)
-            isDone.store(true, ordering: .releasing)
-        }.detach()
-        // The state change may give the keeper half a second several times.
-        let hasChanged = try await eventually {
-            if run.clock.deadlines.contains(.milliseconds(500)) { run.clock.advance(by: .milliseconds(500)) }
-            return isDone.load(ordering: .acquiring)
-        }
         // A graph that hangs can't be stopped.
-        try #require(hasChanged)
+        try #require(try await run.changes(to: state))
         await run.graph.stop()
     }
 
@@ -336,16 +326,7 @@ import Testing
         let position = try run.state
         // The keeper waits for the sink before it asks the device.
         #expect(try await eventually { position.withLock(wakes: false) { $0.ending == .told && $0.isMoving } })
-        let isDone = Atomic<Bool>(false)
-        NativeThread("stopping") { [graph = run.graph] in
-            graph.pipeline.setState(.null)
-            isDone.store(true, ordering: .releasing)
-        }.detach()
-        let hasStopped = try await eventually {
-            if run.clock.deadlines.contains(.milliseconds(500)) { run.clock.advance(by: .milliseconds(500)) }
-            return isDone.load(ordering: .acquiring)
-        }
-        try #require(hasStopped)
+        try #require(try await run.changes(to: .null))
         await run.graph.stop()
     }
 
@@ -361,12 +342,7 @@ import Testing
         run.graph.requestEndOfStream()
         let hangs = await runBlocking { [device = run.device] in device.hangs() }
         #expect(hangs)
-        let isDone = Atomic<Bool>(false)
-        NativeThread("stopping") { [graph = run.graph] in
-            graph.pipeline.setState(.null)
-            isDone.store(true, ordering: .releasing)
-        }.detach()
-        let hasStopped = try await eventually { isDone.load(ordering: .acquiring) }
+        let hasStopped = try await run.changes(to: .null)
         run.device.state = .missing
         #expect(hasStopped)
         await run.graph.stop()

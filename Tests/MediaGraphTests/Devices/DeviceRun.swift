@@ -1,4 +1,5 @@
 import GStreamer
+import Synchronization
 import TestSupport
 
 @testable import MediaGraph
@@ -66,6 +67,20 @@ struct DeviceRun {
         // On a thread of its own: a start or a stop in a task may need this one.
         guard await runBlocking({ [device] in device.hangs(calls) }) else { return false }
         return try await clock.pass(limit)
+    }
+
+    /// Changes the graph's state on another thread, and lets the half seconds pass that the change may give the node's
+    /// own thread. Returns false if the change hasn't returned after a minute.
+    func changes(to state: State) async throws -> Bool {
+        let isDone = Atomic<Bool>(false)
+        NativeThread("changing state") { [graph] in
+            graph.pipeline.setState(state)
+            isDone.store(true, ordering: .releasing)
+        }.detach()
+        return try await eventually {
+            if clock.deadlines.contains(.milliseconds(500)) { clock.advance(by: .milliseconds(500)) }
+            return isDone.load(ordering: .acquiring)
+        }
     }
 
     /// The state of the node and its device.
