@@ -63,14 +63,41 @@ public class Element: ObjectReference, @unchecked Sendable {
     /// Creates a bin from a description in the syntax of `gst-launch-1.0`. The unlinked pads of its elements become
     /// pads of the bin.
     public convenience init(parsing description: String) throws(GLibError) {
+        self.init(taking: try Self.parse(description, ghostsUnlinkedPads: true))
+    }
+
+    /// Creates a bin from a description with elements of the names `inlet` and `outlet`, whose pads `sink` and `src` become the
+    /// bin's pads. Unlike those of ``init(parsing:)``, these are the right pads even if links inside are made later, such as
+    /// those of `decodebin`.
+    package convenience init(
+        parsing description: String, inlet: String, outlet: String? = nil
+    ) throws(GLibError) {
+        let raw = try Self.parse(description, ghostsUnlinkedPads: false)
+        self.init(taking: raw)
+        for (name, child) in [("sink", inlet), ("src", outlet)] {
+            guard let child, let element = gst_bin_get_by_name(raw.assumingMemoryBound(to: GstBin.self), child) else {
+                continue
+            }
+            let pad = gst_element_get_static_pad(element, name)
+            gst_element_add_pad(self.element, gst_ghost_pad_new(name, pad))
+            gst_object_unref(pad)
+            gst_object_unref(element)
+        }
+    }
+
+    /// Returns a new bin with the elements of the description.
+    private static func parse(
+        _ description: String, ghostsUnlinkedPads: Bool
+    ) throws(GLibError) -> UnsafeMutableRawPointer {
         GStreamerRuntime.initialize()
         var error: UnsafeMutablePointer<GError>?
-        let bin = gst_parse_bin_from_description_full(description, 1, nil, GST_PARSE_FLAG_FATAL_ERRORS, &error)
+        let bin = gst_parse_bin_from_description_full(
+            description, ghostsUnlinkedPads ? 1 : 0, nil, GST_PARSE_FLAG_FATAL_ERRORS, &error)
         if let error {
             if let bin { gst_object_unref(bin) }
             throw GLibError(taking: error)
         }
-        self.init(taking: UnsafeMutableRawPointer(bin!))
+        return UnsafeMutableRawPointer(bin!)
     }
 
     /// The name of the factory that created the element, such as "videoconvert"; `nil` if no factory did.

@@ -2,21 +2,27 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// The elements between a session's source pads and their readers, where a pad has an observer or two readers:
+/// The elements between a session's source pads and their readers, where a pad has a decoder, an observer or two readers:
 ///
 /// ```
-/// session.video_bob ─▶ frameobserver ─▶ tee ─┬─▶ rawdatapipe, while somebody subscribes
-///                                            └─▶ canvas
+/// session.video_bob ─▶ decoder ─▶ frameobserver ─▶ tee ─┬─▶ rawdatapipe, while somebody subscribes
+///                                                       └─▶ canvas
 /// ```
 /// A pad without a splitter is linked to its only reader. Used on the graph's control queue.
 final class PadSplitters: Sendable {
     private struct Splitter: Sendable {
         let tee: Element
+        let decoder: StreamFilter?
         var observer: Element?
         /// Whether the splitter stays without readers, because the observed user is in the room.
         var isKept = false
         /// The tee's source pads, by the names of the elements that they lead to.
         var outlets: [String: Pad] = [:]
+        /// Whether the session's pad has been linked to the splitter.
+        var isFed = false
+
+        /// The element that the session's pad is linked to.
+        var inlet: Element { decoder?.bin ?? observer ?? tee }
 
         mutating func set(observer: Element?) {
             self.observer = observer
@@ -26,6 +32,10 @@ final class PadSplitters: Sendable {
 
     /// The splitters by the names of the session's pads.
     private let splitters = Mutex<[String: Splitter]>([:])
+    private let decoder: String?
+
+    /// Makes the splitters of a session, which decode each pad's video with the elements of `decoder`.
+    init(decoder: String? = nil) { self.decoder = decoder }
 
     private static func teeName(_ pad: String) -> String { "split_\(pad)" }
 
@@ -49,18 +59,14 @@ final class PadSplitters: Sendable {
             throw .internalError(.init(observer.name, actual: "has no pads"))
         }
         guard let splitter = splitters.withLock({ $0[pad] }) else {
-            let tee = try SessionGraph.makeTee(Self.teeName(pad))
-            sessionGraph.add(tee)
-            sessionGraph.add(observer)
-            guard observer.link(to: tee) else { throw .internalError(.init(observer.name, actual: "can't be linked")) }
-            splitters.withLock { $0[pad] = Splitter(tee: tee, observer: observer, isKept: true) }
-            return insert(inlet, observer, behind: pad, sessionGraph)
+            try addSplitter(behind: pad, observer, sessionGraph)
+            return feed(pad, sessionGraph)
         }
         sessionGraph.add(observer)
         splitters.withLock { $0[pad]?.set(observer: observer) }
-        guard let source = sessionGraph.element.staticPad(pad), let next = splitter.tee.staticPad("sink") else {
-            return nil
-        }
+        guard let source = splitter.decoder?.bin.staticPad("src") ?? sessionGraph.element.staticPad(pad),
+            let next = splitter.tee.staticPad("sink")
+        else { return nil }
         return Relinking(source: source) {
             source.unlink(from: next)
             _ = source.link(to: inlet)
@@ -68,13 +74,40 @@ final class PadSplitters: Sendable {
         }
     }
 
-    /// Links the session's pad to the beginning of its new splitter. If the pad has a reader, returns the change of links that the
-    /// caller must still make.
-    private func insert(
-        _ inlet: Pad, _ first: Element, behind pad: String, _ sessionGraph: SessionGraph
-    ) -> Relinking? {
-        guard let source = sessionGraph.element.staticPad(pad) else {
-            sessionGraph.linkDirectly(pad, to: first, "sink")
+    /// Adds a splitter, which the session's pad isn't linked to yet.
+    private func addSplitter(
+        behind pad: String, _ observer: Element?, _ sessionGraph: SessionGraph
+    ) throws(MediaGraphError) {
+        let tee = try SessionGraph.makeTee(Self.teeName(pad))
+        let decoder = try decoder.map { description throws(MediaGraphError) in
+            // Not captured as it is, since it keeps the graph alive.
+            let enqueue = sessionGraph.enqueuer
+            return try Self.makeDecoder(description, "decoder_\(pad)") { old in
+                enqueue { $0.splitters.splitters.withLock { $0[pad]?.decoder }?.remove(old) }
+            }
+        }
+        sessionGraph.add(tee)
+        if let observer { sessionGraph.add(observer) }
+        if let decoder { sessionGraph.add(decoder.bin) }
+        let chain = [decoder?.bin, observer, tee].compactMap(\.self)
+        for (element, next) in zip(chain, chain.dropFirst()) where !element.link(to: next) {
+            throw .internalError(.init(element.name, actual: "can't be linked"))
+        }
+        splitters.withLock {
+            $0[pad] = Splitter(tee: tee, decoder: decoder, observer: observer, isKept: observer != nil)
+        }
+    }
+
+    /// Links the session's pad to its new splitter. If the pad has a reader, returns the change of links that the caller must
+    /// still make.
+    private func feed(_ pad: String, _ sessionGraph: SessionGraph) -> Relinking? {
+        let splitter = splitters.withLock { splitters in
+            defer { splitters[pad]?.isFed = true }
+            return splitters[pad]
+        }
+        guard let splitter, !splitter.isFed else { return nil }
+        guard let source = sessionGraph.element.staticPad(pad), let inlet = splitter.inlet.staticPad("sink") else {
+            sessionGraph.linkDirectly(pad, to: splitter.inlet, "sink")
             return nil
         }
         let reader = source.peer.flatMap(\.parent)
@@ -107,20 +140,20 @@ final class PadSplitters: Sendable {
 
     // MARK: Readers
 
-    /// Returns a pad of the splitter's tee for one more reader. If the session's pad has a reader but no splitter, inserts a
-    /// tee first. Returns `nil` if it has neither; then the reader is linked directly.
-    func outlet(
-        _ pad: String, to reader: Element, _ sessionGraph: SessionGraph
-    ) throws(MediaGraphError) -> Pad? {
+    /// Links one more reader to the splitter's tee with `link`. If the session's pad has a reader but no splitter, inserts a tee
+    /// first. Returns false if the pad has neither, and needs no decoder; then the reader is linked directly.
+    func add(
+        reader: Element, behind pad: String, _ sessionGraph: SessionGraph, link: (_ outlet: Pad) -> Void
+    ) throws(MediaGraphError) -> Bool {
         if splitters.withLock({ $0[pad] }) == nil {
-            guard sessionGraph.element.staticPad(pad) != nil else { return nil }
-            let tee = try SessionGraph.makeTee(Self.teeName(pad))
-            guard let inlet = tee.staticPad("sink") else { throw .internalError(.init(tee.name, actual: "has no pad")) }
-            sessionGraph.add(tee)
-            splitters.withLock { $0[pad] = Splitter(tee: tee) }
-            insert(inlet, tee, behind: pad, sessionGraph)?.start()
+            guard decoder != nil || sessionGraph.element.staticPad(pad) != nil else { return false }
+            try addSplitter(behind: pad, nil, sessionGraph)
         }
-        return outlet(pad, to: reader)
+        guard let outlet = outlet(pad, to: reader) else { return false }
+        link(outlet)
+        // Only now, so that the reader gets the first frame.
+        feed(pad, sessionGraph)?.start()
+        return true
     }
 
     /// Returns a pad downstream of the session's pad for this reader; `nil` if the session's pad has no splitter.
@@ -157,7 +190,31 @@ final class PadSplitters: Sendable {
     private func remove(_ pad: String, _ splitter: Splitter, _ sessionGraph: SessionGraph) {
         splitters.withLock { $0[pad] = nil }
         sessionGraph.releasePad(pad)
-        for element in [splitter.observer, splitter.tee].compactMap(\.self) { sessionGraph.remove(element) }
+        for element in [splitter.decoder?.bin, splitter.observer, splitter.tee].compactMap(\.self) {
+            sessionGraph.remove(element)
+        }
+    }
+
+    // MARK: Decoders
+
+    /// Throws `invalidParameter` if the description of a decoder is invalid.
+    static func validate(decoder: String) throws(MediaGraphError) {
+        _ = try makeDecoder(decoder, "decoder") { _ in }
+    }
+
+    private static func makeDecoder(
+        _ description: String, _ name: String, _ retire: @escaping @Sendable (Element) -> Void
+    ) throws(MediaGraphError) -> StreamFilter {
+        do throws(GLibError) { return try StreamFilter(name, parsing: description, retire: retire) } catch {
+            throw .invalidParameter(.init("the video decoder \"\(description)\"", actual: error.message))
+        }
+    }
+
+    /// Takes a decoder out of its stream, until the stream begins anew, if `element`, which has failed, is part of it. Returns
+    /// whether it is part of one.
+    func forgetDecoder(ifItContains element: Element) -> Bool {
+        let decoders = splitters.withLock { $0.values.compactMap(\.decoder) }
+        return decoders.contains { $0.forget(ifItContains: element) }
     }
 
     // MARK: As a description
@@ -166,7 +223,11 @@ final class PadSplitters: Sendable {
     func texts(_ observation: SessionObservation?) -> [String] {
         splitters.withLock { $0 }.sorted { $0.key < $1.key }.map { pad, splitter in
             let observer = splitter.observer.flatMap { observation?.text(.preRenderer, name: $0.name) }
-            return (["session.\(pad)", observer, "tee name=\(Self.teeName(pad)) allow-not-linked=true"] as [String?])
+            return
+                ([
+                    "session.\(pad)", splitter.decoder == nil ? nil : decoder, observer,
+                    "tee name=\(Self.teeName(pad)) allow-not-linked=true",
+                ] as [String?])
                 .compactMap(\.self).joined(separator: " ! ")
         }
     }

@@ -61,12 +61,12 @@ final class PipeCanvas: Sendable {
         let element: Element
         do throws(GLibError) {
             element = try ScreenTurn.make(factories, within: ScreenTurn.graphTimeLimit) { () throws(GLibError) in
-                try Element(parsing: "\(Self.queue) ! \(text)")
+                try Element(parsing: "\(Self.queue) name=canvas_inlet ! \(text)", inlet: "canvas_inlet")
             }
         } catch {
             throw .invalidParameter(.init("the canvas \"\(text)\"", actual: error.message))
         }
-        guard element.staticPad("src") == nil else {
+        guard element.isSink else {
             throw .invalidParameter(
                 .init("the canvas \"\(text)\"", actual: "ends without a sink; add one, such as autovideosink"))
         }

@@ -60,7 +60,8 @@ public final class Session: Sendable {
         do throws(GraphError) {
             graph = try Graph(context.description())
             sessionGraph = SessionGraph(
-                graph: graph, element: try graph.element("session"), observers: RemoteObservers(context))
+                graph: graph, element: try graph.element("session"), observers: RemoteObservers(context),
+                splitters: PadSplitters(decoder: context.videoDecoder))
         } catch { throw .invalidParameter(.init("the session's description", actual: "\(error)")) }
         sound = SoundReader(sessionGraph, context)
         share = ShareLink(sessionGraph)
@@ -327,11 +328,12 @@ public final class Session: Sendable {
     /// Whether the session continues after an element has failed or, for `nil`, after all sources have ended.
     ///
     /// If a source of this user fails in the room, only its stream or the share that it feeds ends, with a warning. A
-    /// canvas that fails is removed with a warning. Any other failure while the user joins ends the session.
+    /// canvas or a decoder that fails is removed with a warning. Any other failure while the user joins ends the session.
     private func outlives(_ failed: (element: Element, failure: ElementFailure)?) -> Bool {
         let (phase, pipes) = state.withLock { ($0.phase, Array($0.pipes.values)) }
         guard let (element, failure) = failed else { return phase == .joining || phase == .joined }
         if pipes.contains(where: { $0.canvas.forget(ifItContains: element) }) { return true }
+        if sessionGraph.splitters.forgetDecoder(ifItContains: element) { return true }
         guard phase == .joined else { return false }
         if share.forget(ifItContains: element, failure) { return true }
         return element.leadsOnlyToSessions

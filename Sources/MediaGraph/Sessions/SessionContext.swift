@@ -96,6 +96,15 @@ public struct SessionContext: Sendable {
     /// frames.
     public var customVideoRender: CustomVideoRender?
 
+    /// The elements that decode the video that the session receives, shares too, and its previews, as a description that
+    /// passes video on, such as `decodebin`, which also passes on video that isn't encoded. They are needed if a camera sends
+    /// encoded video; the SDKs, which encode by themselves, have no counterpart. With `nil`, delegates get encoded video only
+    /// as such (``CustomVideoRender/bufferType``), which can't be combined with this.
+    ///
+    /// Each stream has elements of its own while somebody reads it. If they fail, that is a warning, and the stream is dropped
+    /// until the user begins it anew.
+    public var videoDecoder: String?
+
     /// How delegates may retain raw video (videoRawdataMemoryMode): with `heap` without limit, with `stack` as far as
     /// the frames' pool allows. Delegates borrow their frames in both modes. With `nil` they have `stack`, and sequences
     /// of frames `heap`. Reading a sequence of frames with `stack` throws.
@@ -175,6 +184,15 @@ extension SessionContext {
                 .init(
                     "the session's frame observer",
                     actual: "frameObserver can't be combined with frameEditor; set one or the other"))
+        }
+        if let videoDecoder {
+            guard customVideoRender?.bufferType != .encoded else {
+                throw .wrongUsage(
+                    .init(
+                        "the session's video decoder",
+                        actual: "can't be combined with a customVideoRender of encoded video; set one or the other"))
+            }
+            try PadSplitters.validate(decoder: videoDecoder)
         }
         if preProcessor != nil, camera == nil {
             throw .wrongUsage(.init("the session's pre-processor", actual: "needs a camera; set camera too"))

@@ -12,15 +12,20 @@ struct SessionGraph: Sendable {
     /// The session's observer, and the nodes that observe the other users' video.
     var observers: RemoteObservers? = nil
     /// The elements between the session's source pads and their readers.
-    var splitters = PadSplitters()
+    let splitters: PadSplitters
 
     var name: String { element.name }
 
     /// Runs `body` later on the graph's control queue. Doesn't keep the graph alive.
-    func enqueue(_ body: @escaping @Sendable (SessionGraph) -> Void) {
-        graph.enqueue { [weak graph, element, observers, splitters] in
-            guard let graph else { return }
-            body(SessionGraph(graph: graph, element: element, observers: observers, splitters: splitters))
+    func enqueue(_ body: @escaping @Sendable (SessionGraph) -> Void) { enqueuer(body) }
+
+    /// The function `enqueue`, which doesn't keep the graph alive either.
+    var enqueuer: @Sendable (_ body: @escaping @Sendable (SessionGraph) -> Void) -> Void {
+        { [weak graph, element, observers, splitters] body in
+            graph?.enqueue { [weak graph] in
+                guard let graph else { return }
+                body(SessionGraph(graph: graph, element: element, observers: observers, splitters: splitters))
+            }
         }
     }
 
@@ -28,10 +33,10 @@ struct SessionGraph: Sendable {
     /// yet. Called on the control queue.
     func link(_ pad: String, to next: Element, _ nextPad: String) {
         do throws(MediaGraphError) {
-            guard let outlet = try splitters.outlet(pad, to: next, self) else {
-                return linkDirectly(pad, to: next, nextPad)
+            let isLinked = try splitters.add(reader: next, behind: pad, self) { outlet in
+                if !link(outlet, to: next, nextPad) { warn(pad) }
             }
-            if !link(outlet, to: next, nextPad) { warn(pad) }
+            if !isLinked { linkDirectly(pad, to: next, nextPad) }
         } catch { warn(pad, error) }
     }
 
