@@ -43,18 +43,25 @@ extension Session {
     }
 
     private func removeObservers(_ observers: RemoteObservers) async throws(MediaGraphError) {
-        let old = Mutex<(relinkings: [Relinking], elements: [Element])>(([], []))
-        try await graph.onControlQueue { [sessionGraph] in
-            var found = sessionGraph.splitters.removeObservers(sessionGraph)
-            for position in [FramePosition.postCapture, .preEncoder] {
-                guard let element = sessionGraph.element(of: position) else { continue }
-                found.elements.append(element)
-                if let relinking = Relinking(removing: element) { found.relinkings.append(relinking) }
+        try await removeObservers { $0.splitters.removeObservers($0) }
+        // One after the other, because the second may follow the first.
+        for position in [FramePosition.postCapture, .preEncoder] {
+            try await removeObservers { sessionGraph in
+                guard let element = sessionGraph.element(of: position) else { return ([], []) }
+                return (Relinking(removing: element).map { [$0] } ?? [], [element])
             }
-            old.withLock { $0 = found }
         }
+    }
+
+    /// Runs `find` on the control queue, makes the changes of links that it returns, and then removes its elements.
+    private func removeObservers(
+        _ find: @escaping @Sendable (SessionGraph) -> (relinkings: [Relinking], elements: [Element])
+    ) async throws(MediaGraphError) {
+        let old = Mutex<(relinkings: [Relinking], elements: [Element])>(([], []))
+        try await graph.onControlQueue { [sessionGraph] in old.withLock { $0 = find(sessionGraph) } }
         let (relinkings, elements) = old.withLock { $0 }
         for relinking in relinkings { await relinking.run() }
+        guard !elements.isEmpty else { return }
         try await graph.onControlQueue { [sessionGraph] in
             for element in elements { sessionGraph.remove(element) }
         }

@@ -52,12 +52,17 @@ import Testing
         session.graph.pipeline.elements.filter { $0.factoryName == "frameobserver" }.map(\.name).sorted()
     }
 
-    @Test("FO-7 an observer of the own camera is registered and removed in a session, and no frame is lost")
-    func own() async throws {
-        let alice = try session("alice", #function) {
+    @Test(
+        "FO-7 an observer of the own camera is registered and removed in a session, and no frame is lost",
+        arguments: [true, false])
+    func own(hasPreProcessor: Bool) async throws {
+        let alice = try session("alice", "\(#function) \(hasPreProcessor)") {
             $0.camera = Self.camera
-            $0.preProcessor = Marker()
+            if hasPreProcessor { $0.preProcessor = Marker() }
         }
+        // Before joining too.
+        try await alice.setFrameObserver(Observer([.postCapture, .preEncoder]))
+        try await alice.setFrameObserver(nil)
         try await alice.join()
         let published = try #require(alice.graph.element("session").staticPad("camera"))
         let times = Log<UInt64>()
@@ -67,10 +72,11 @@ import Testing
             try await alice.setFrameObserver(observer)
             #expect(observers(of: alice) == ["post_capture", "pre_encoder"])
             #expect(try await eventually { observer.calls.all.count > 6 && Set(observer.calls.all).count == 2 })
-            #expect(Set(observer.calls.all) == ["captured 16", "pre-encode 200"])
+            #expect(Set(observer.calls.all) == ["captured 16", "pre-encode \(hasPreProcessor ? 200 : 16)"])
             #expect(
                 alice.description.contains(
-                    "! frameobserver name=post_capture position=post-capture on-error=pass ! preprocessor "))
+                    "! frameobserver name=post_capture position=post-capture on-error=pass ! "
+                        + (hasPreProcessor ? "preprocessor " : "frameobserver name=pre_encoder ")))
             try await alice.setFrameObserver(nil)
             let (calls, sent) = (observer.calls.all.count, times.all.count)
             #expect(observers(of: alice) == [] && !alice.description.contains("frameobserver"))
