@@ -25,6 +25,17 @@ public struct CustomVideoRender: Sendable, Hashable {
         self.engineRender = engineRender
     }
 
+    /// Throws `wrongUsage` for settings that exclude each other, and `invalidParameter` for an invalid `engineRender`.
+    func validate() throws(MediaGraphError) {
+        if bufferType == .encoded, format != .auto {
+            throw .wrongUsage(
+                .init(
+                    "the session's customVideoRender",
+                    actual: "can't convert encoded video to a format; leave format out, or choose another bufferType"))
+        }
+        if let engineRender { try PipeCanvas.validate(engineRender) }
+    }
+
     /// The settings as properties of a `rawdatapipe`, without defaults.
     var properties: [(name: String, text: String)] {
         var properties: [(name: String, text: String)] = []

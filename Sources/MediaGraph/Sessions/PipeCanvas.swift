@@ -56,12 +56,16 @@ final class PipeCanvas: Sendable {
     private static let queue = "queue leaky=downstream max-size-buffers=0 max-size-bytes=0 max-size-time=1000000000"
     private static let slack = Duration.seconds(1)
 
-    private func make(_ text: String) throws(MediaGraphError) -> Canvas {
+    /// Throws `invalidParameter` if the description is invalid or has no sink.
+    static func validate(_ text: String) throws(MediaGraphError) { _ = try makeBin(text) }
+
+    /// Returns a bin that shows what its pad `sink` gets.
+    private static func makeBin(_ text: String) throws(MediaGraphError) -> Element {
         let factories = Description(text).resolved().factories
         let element: Element
         do throws(GLibError) {
             element = try ScreenTurn.make(factories, within: ScreenTurn.graphTimeLimit) { () throws(GLibError) in
-                try Element(parsing: "\(Self.queue) name=canvas_inlet ! \(text)", inlet: "canvas_inlet")
+                try Element(parsing: "\(queue) name=canvas_inlet ! \(text)", inlet: "canvas_inlet")
             }
         } catch {
             throw .invalidParameter(.init("the canvas \"\(text)\"", actual: error.message))
@@ -70,6 +74,11 @@ final class PipeCanvas: Sendable {
             throw .invalidParameter(
                 .init("the canvas \"\(text)\"", actual: "ends without a sink; add one, such as autovideosink"))
         }
+        return element
+    }
+
+    private func make(_ text: String) throws(MediaGraphError) -> Canvas {
+        let element = try Self.makeBin(text)
         guard let sink = element.staticPad("sink"), let queue = sink.innermost.parent else {
             throw .internalError(.init("the canvas \"\(text)\"", actual: "has no input"))
         }

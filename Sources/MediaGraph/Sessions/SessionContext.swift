@@ -63,7 +63,8 @@ public struct SessionContext: Sendable {
     /// method=green`. An empty string uses the alpha of the camera's frames. With `nil` the session has no alpha
     /// channel. ``SessionVideoHelper`` turns the alpha channel on and off.
     public var alphaMask: String?
-    /// Edits the camera's frames before they are sent (preProcessorDelegate). Not allowed together with
+    /// Edits the camera's frames before they are sent (preProcessorDelegate). They are converted to I420, or to A420 if they
+    /// have alpha, unless the processor declares its ``VideoProcessor/formats``. Not allowed together with
     /// `externalVideoSource`.
     public var preProcessor: (any VideoProcessor & Sendable)?
 
@@ -194,6 +195,7 @@ extension SessionContext {
             }
             try PadSplitters.validate(decoder: videoDecoder)
         }
+        if let customVideoRender { try customVideoRender.validate() }
         if preProcessor != nil, camera == nil {
             throw .wrongUsage(.init("the session's pre-processor", actual: "needs a camera; set camera too"))
         }
@@ -249,10 +251,21 @@ extension SessionContext {
         let parts = [
             source, observation?.text(.postCapture),
             alphaMask.map { "alphachannel name=alpha mask=\(DescriptionText.inQuotes($0))" },
-            preProcessor == nil ? nil : "preprocessor name=preprocessor \(onErrorText)",
+            preProcessor.map(preProcessorText),
             observation?.text(.preEncoder), "session.camera",
         ]
         return parts.compactMap { $0 }.joined(separator: " ! ")
+    }
+
+    /// The name of the first element that belongs to the pre-processor.
+    static let preProcessorInput = "preprocessor_input"
+
+    /// A pre-processor that declares no formats gets planar YUV, as in the SDKs, whatever the camera delivers.
+    private func preProcessorText(_ processor: any VideoProcessor) -> String {
+        let declared = type(of: processor).formats
+        let formats = (declared.isEmpty ? [.i420, .a420] : declared).map(\.gstreamerName).joined(separator: ",")
+        return "videoconvert name=\(Self.preProcessorInput) ! video/x-raw,format={\(formats)} ! "
+            + "preprocessor name=preprocessor \(onErrorText)"
     }
 
     func hasCamera(_ channel: PublishChannel) -> Bool {

@@ -112,7 +112,10 @@ extension SessionGraph {
     fileprivate func insert(
         _ observation: SessionObservation, _ position: FramePosition, _ context: SessionContext
     ) throws(MediaGraphError) -> Relinking? {
-        let following = [context.alphaMask == nil ? nil : "alpha", context.preProcessor == nil ? nil : "preprocessor"]
+        let following = [
+            context.alphaMask == nil ? nil : "alpha",
+            context.preProcessor == nil ? nil : SessionContext.preProcessorInput,
+        ]
         let processor = position == .postCapture ? following.compactMap { $0 }.first : nil
         let next =
             processor.flatMap { graph.pipeline.element(named: $0)?.staticPad("sink") } ?? element.staticPad("camera")

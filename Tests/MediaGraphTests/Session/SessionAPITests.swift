@@ -284,6 +284,31 @@ import Testing
         await alice.leave()
     }
 
+    @Test(
+        "PP-7 a pre-processor without formats gets I420 from any camera, and A420 where there is alpha",
+        arguments: [("RGBx", nil), ("YUY2", nil), ("NV12", "alpha method=green")] as [(String, String?)])
+    func preProcessorFormat(camera: String, mask: String?) async throws {
+        struct Reader: VideoProcessor {
+            let seen: Log<String>
+            func process(_ frame: inout VideoFrame) throws -> Verdict {
+                seen.add("\(frame.format.gstreamerName) \(try frame.plane(.y).row(0)[0]) \(frame.alpha != nil)")
+                return .pass
+            }
+        }
+        let seen = Log<String>()
+        let alice = try session("alice", "\(#function) \(camera)") {
+            $0.camera = "videotestsrc is-live=true pattern=black ! video/x-raw,width=32,height=32,format=\(camera)"
+            $0.preProcessor = Reader(seen: seen)
+            $0.alphaMask = mask
+            ($0.role, $0.allowsRawStreaming) = (.host, true)
+        }
+        try await alice.join()
+        if mask != nil { try alice.videoHelper.enableAlphaChannel(true) }
+        let expected = mask == nil ? "I420 16 false" : "A420 16 true"
+        #expect(try await eventually { seen.all.count > 3 && seen.all.last == expected }, "\(seen.all.last ?? "none")")
+        await alice.leave()
+    }
+
     @Test("SE-2 sources must be set before joining, and a name is free again after its user has left")
     func lateSettings() async throws {
         let source = RecordingSource()

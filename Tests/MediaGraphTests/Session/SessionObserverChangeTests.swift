@@ -76,7 +76,8 @@ import Testing
             #expect(
                 alice.description.contains(
                     "! frameobserver name=post_capture position=post-capture on-error=pass ! "
-                        + (hasPreProcessor ? "preprocessor " : "frameobserver name=pre_encoder ")))
+                        + (hasPreProcessor
+                            ? "videoconvert name=preprocessor_input ! " : "frameobserver name=pre_encoder ")))
             try await alice.setFrameObserver(nil)
             let (calls, sent) = (observer.calls.all.count, times.all.count)
             #expect(observers(of: alice) == [] && !alice.description.contains("frameobserver"))

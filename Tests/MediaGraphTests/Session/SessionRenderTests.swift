@@ -111,6 +111,8 @@ import Testing
             let all = Log<String>()
             func received(_ frame: borrowing NativeVideoFrame, from pipe: PipeIdentity) throws {
                 kinds.add(pipe.kind)
+                #expect(frame.width == 32 && frame.height == 18 && frame.format == .nv12)
+                #expect(frame.publishChannel == (frame.streamID?.hasSuffix("aux") == true ? .aux : .main))
                 all.add("\(frame.flip) \(frame.streamID ?? "-") \(frame.memoryTypes) \(frame.caps[0].name)")
             }
         }
@@ -193,11 +195,19 @@ import Testing
         await alice.settle()
         #expect(throws: GraphError.self) { try alice.graph.rawDataPipe("window") }
         await alice.leave()
-        let wrong = try session("alice", #function) {
-            $0.camera = "videotestsrc"
-            $0.customVideoRender = CustomVideoRender(engineRender: "nosuchsink")
+    }
+
+    @Test(
+        "CR-2 an impossible custom render is an error of the session, before anything runs",
+        arguments: [
+            (CustomVideoRender(engineRender: "nosuchsink"), MediaGraphError.Code.invalidParameter),
+            (CustomVideoRender(engineRender: "videoconvert"), .invalidParameter),
+            (CustomVideoRender(bufferType: .encoded, format: .rgb), .wrongUsage),
+        ])
+    func impossible(render: CustomVideoRender, code: MediaGraphError.Code) throws {
+        let error = #expect(throws: MediaGraphError.self) {
+            try session("alice", "room") { $0.customVideoRender = render }
         }
-        let error = #expect(throws: MediaGraphError.self) { try wrong.preview.subscribe(own, resolution: .p90) }
-        #expect(error?.code == .invalidParameter)
+        #expect(error?.code == code)
     }
 }
