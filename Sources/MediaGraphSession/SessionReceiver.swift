@@ -306,7 +306,8 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
             format.caps, taken, "\(names.sender) sends", "the linked element accepts")
         let remedy =
             !format.isEncoded && taken.canIntersect(StreamFormat.encoded)
-            ? "remove the decoder or replace it with decodebin" : "insert \(format.converters) between them"
+            ? "replace a decoder with decodebin, or let a pipe take raw frames"
+            : "insert \(format.converters) between them"
         postWarning(
             .notNegotiated, "\(names.pad) can't deliver \(names.sender)'s stream: \(difference). To fix it, \(remedy)")
     }

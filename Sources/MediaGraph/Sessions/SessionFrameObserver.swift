@@ -6,7 +6,7 @@ import MediaGraphCore
 ///
 /// The session adds a `frameobserver` element at each of the observer's positions; before rendering, one for each
 /// remote user. Calls for one element come one at a time and in order, on that stream's thread. Calls for several
-/// elements may overlap.
+/// elements may overlap. Second cameras and shares aren't observed.
 public protocol ObservesSession: AnyObject, Sendable {
     /// The positions at which the observer gets frames (getObservedFramePosition). They must not change while a session
     /// uses the observer. The default is after capture and before rendering.
@@ -37,13 +37,14 @@ extension ObservesSession {
 /// Return `.drop` to keep a frame from the pre-processor, from the other users, or from the user's pipe, depending on
 /// the position. A thrown error costs what ``SessionContext/onError`` says, by default nothing but a warning.
 public protocol SessionFrameObserver: ObservesSession {
-    /// Called with each frame of the local user, as it was captured (onCaptureVideoFrame).
+    /// Called with each frame of the local user's main camera, as it was captured (onCaptureVideoFrame).
     func captured(_ frame: borrowing VideoFrame) throws -> Verdict
-    /// Called with each frame of the local user after pre-processing (onPreEncodeVideoFrame).
+    /// Called with each frame of the local user's main camera after pre-processing (onPreEncodeVideoFrame).
     func willEncode(_ frame: borrowing VideoFrame) throws -> Verdict
-    /// Called with each frame of another user if `wantsChannels` is false (onRenderVideoFrame).
+    /// Called with each frame of another user's main camera if `wantsChannels` is false (onRenderVideoFrame).
     func received(_ frame: borrowing VideoFrame, from user: SessionUser) throws -> Verdict
-    /// Called with each frame of another user, and the room, if `wantsChannels` is true (onRenderVideoFrameEx).
+    /// Called with each frame of another user's main camera, and the room, if `wantsChannels` is true
+    /// (onRenderVideoFrameEx).
     func received(_ frame: borrowing VideoFrame, from user: SessionUser, in channel: String) throws -> Verdict
 }
 

@@ -60,10 +60,11 @@ public struct SessionUser: Sendable, Hashable {
     /// The pipe of the user's second camera. It exists whether or not that camera is sending.
     public var auxVideoPipe: SessionPipe { SessionPipe(user: self, stream: .cameraAux) }
 
-    /// The pipe of the user's shared video. Throws `noShare` if the user shares no video.
+    /// The pipe of the user's shared video. Throws `noShare` if the user shares no video. The local user's exists as soon as
+    /// ``SessionShareHelper/isSharing`` is true.
     public var sharePipe: SessionPipe {
         get throws(MediaGraphError) {
-            guard isSending(.share) else {
+            guard isSending(.share) || isLocal && session.shareHelper.isSharing else {
                 throw .noShare(.init("user \"\(name)\"", actual: "doesn't share anything"))
             }
             return SessionPipe(user: self, stream: .share)
@@ -98,7 +99,7 @@ public struct SessionPipe: Sendable {
     /// Subscribing a delegate again, for example whenever a share starts, changes its resolution and nothing else; one
     /// ``unsubscribe(_:)`` ends the subscription.
     ///
-    /// Throws `noSuchUser` if the user isn't in the room, `alreadyInUse` if the delegate is subscribed in another format,
+    /// Throws `noSuchUser` if another user isn't in the room, `alreadyInUse` if the delegate is subscribed in another format,
     /// and what ``RawDataPipeNode/subscribe(_:resolution:format:)`` throws.
     ///
     /// - Parameters:

@@ -17,6 +17,12 @@ public struct NativeVideoFrame: ~Copyable, ~Escapable {
 
     /// The caps: format, size and caps features, such as `video/x-raw(memory:DMABuf), format=NV12`.
     public var caps: Caps { Caps(retaining: source.pointee.caps) }
+    /// The width in pixels; 0 if the caps have none.
+    public var width: Int { VideoInfo(caps)?.width ?? 0 }
+    /// The height in pixels; 0 if the caps have none.
+    public var height: Int { VideoInfo(caps)?.height ?? 0 }
+    /// The pixel format; `nil` if it isn't one that nodes carry as raw frames, such as a GPU's tiled format.
+    public var format: VideoFormat? { VideoInfo(caps)?.format }
     /// The types of the buffer's memories, such as "dmabuf", "GLMemory" or "SystemMemory".
     public var memoryTypes: [String] { BufferAccess(source.pointee.buffer).memoryTypes }
     /// The clockwise rotation that shows the frame upright, once it is flipped by ``flip``.
@@ -35,6 +41,8 @@ public struct NativeVideoFrame: ~Copyable, ~Escapable {
     public var captureTime: Date? { source.pointee.captureTime }
     /// The ID of the stream that the frame belongs to.
     public var streamID: String? { source.pointee.streamID }
+    /// The camera that the frame comes from; `nil` if it isn't from a user's camera (ZEGO's publish channel).
+    public var publishChannel: PublishChannel? { streamID.flatMap { PublishChannel(streamID: $0) } }
 
     /// Calls `body` with the `GstBuffer *`, for libraries that understand its memory (gstreamer-allocators,
     /// gstreamer-gl). The buffer is shared: don't write to it, and don't use it after the call.

@@ -34,7 +34,8 @@ public struct VideoFrame: ~Copyable, ~Escapable {
     package var orientation: VideoOrientation { source.pointee.orientation }
     /// The ID of the stream that the frame belongs to. Each remote user's stream has its own ID.
     public var streamID: String? { source.pointee.streamID }
-    /// The user's camera channel that the frame comes from, in a session; `nil` if it isn't from a user's camera.
+    /// The user's camera channel that the frame comes from, in a session; `nil` if it isn't from a user's camera, and
+    /// upstream of the session, such as in a pre-processor.
     public var publishChannel: PublishChannel? { streamID.flatMap { PublishChannel(streamID: $0) } }
     /// The format that the caps describe: pixel format, size, colorimetry, frame rate, pixel aspect ratio, interlacing.
     public var info: VideoInfo { mapped.info }

@@ -90,7 +90,10 @@ extension SendGate {
 
     private var closedError: MediaGraphError {
         endedError
-            ?? .wrongUsage(.init(Payload.actionName, actual: "is only possible between startSend and stopSend"))
+            ?? .wrongUsage(
+                .init(
+                    Payload.actionName,
+                    actual: "is only possible between startSend and stopSend, or their counterparts of this source"))
     }
 
     private var endedError: MediaGraphError? {

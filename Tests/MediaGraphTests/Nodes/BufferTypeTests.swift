@@ -77,6 +77,7 @@ import Testing
                 seen.add(
                     "\(frame.rotation) \(frame.presentationTimestamp?.nanoseconds ?? 0) \(frame.memoryTypes)")
                 #expect("\(frame.caps)".contains("memory:DMABuf") && "\(frame.caps)".contains("NV12"))
+                #expect(frame.width == 16 && frame.height == 16 && frame.format == .nv12)
                 addresses.add(frame.withUnsafeBuffer { UInt(bitPattern: $0) })
                 kept.add(try frame.retain())
             }, to: element)

@@ -32,7 +32,10 @@ import Testing
                 return condition()
             }
         }
-        #expect(send { user.isSending(.share) })
+        // The own pipe is there before the first frame.
+        let own = PipeLog()
+        try bob.localUser.sharePipe.subscribe(own, resolution: .p90)
+        #expect(send { user.isSending(.share) && own.count > 0 })
         let pipe = try user.sharePipe
         let planes = Log<Planes>()
         let full = PipeLog { frame in

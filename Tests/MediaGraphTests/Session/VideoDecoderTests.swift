@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test("SE-13 SE-4 a decoder that fails costs its user's video until the user comes back, with a warning")
-    func failing() async throws {
+    func failingDecoder() async throws {
         let room = #function
         // Fails after ten frames.
         let alice = try alice(room) { $0.videoDecoder = "decodebin ! identity error-after=10" }
@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test("SE-13 an invalid decoder, or one beside encoded frames, is an error of the session")
-    func refused() throws {
+    func invalidDecoder() throws {
         #expect(throws: MediaGraphError.self) { try alice(#function) { $0.videoDecoder = "nosuchdecoder" } }
         let error = #expect(throws: MediaGraphError.self) {
             try alice(#function) { $0.customVideoRender = CustomVideoRender(bufferType: .encoded) }
