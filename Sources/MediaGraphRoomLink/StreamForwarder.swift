@@ -80,19 +80,21 @@ final class StreamForwarder: Sendable {
 
     /// Adds a peer, or changes the resolution that it wants.
     func add(_ peer: RoomPeer, _ resolution: Resolution) {
-        state.withLock { state in
+        let isLate = state.withLock { state in
             state.demands[ObjectIdentifier(peer)] = resolution
-            guard !state.peers.contains(where: { $0 === peer }) else { return }
+            guard !state.peers.contains(where: { $0 === peer }) else { return false }
             state.peers.append(peer)
             if state.format?.isEncoded == true { state.behind.insert(ObjectIdentifier(peer)) }
-            guard state.hasBegun else { return }
+            guard state.hasBegun else { return false }
             peer.send(.begin(stream.key))
             if let caps = state.caps { peer.send(.caps(stream.key, caps)) }
             if state.hasAlpha { peer.send(.alpha(stream.key, true)) }
             if let timing = state.timing { peer.send(.latency(stream.key, timing.latency.nanoseconds)) }
             if state.isOn { peer.send(.status(stream.key, true)) }
+            return state.isOn
         }
         reader.negotiate()
+        if isLate { stream.offerLatest(to: reader) }
     }
 
     /// Removes a peer. Returns true if no peer is left. Unless the peer is gone, it may still use the buffers that it

@@ -5,7 +5,7 @@ import Synchronization
 
 /// One user's stream of one kind. It exists whether or not the user is in the room. Readers can be added and removed at
 /// any time, and each gets every buffer by reference. A reader that is added later gets the stream's format, timing and
-/// status, but no earlier buffers.
+/// status, but no earlier buffers, except the last frame of a share, which may be the only one for a long time.
 ///
 /// One lock guards the stream. It is held while a buffer is put into the readers' queues, so that a removed reader gets
 /// no more buffers.
@@ -33,6 +33,23 @@ package final class RoomStream: Sendable {
         var hasWarned = false
         /// The number of buffers sent so far, by all publishers in turn.
         var count: UInt64 = 0
+        /// The last frame of a share that isn't encoded and is on.
+        var latest = LatestFrame()
+    }
+
+    /// A frame that is kept for readers that are added later. It is released outside of locks.
+    fileprivate struct LatestFrame: Sendable {
+        private var buffer: UnmanagedBuffer?
+        private var number: UInt64 = 0
+
+        /// Replaces the frame. Returns the old one, which the caller must release.
+        mutating func replace(with new: BufferAccess? = nil, _ number: UInt64 = 0) -> UnmanagedBuffer? {
+            defer { (buffer, self.number) = (new.map { UnmanagedBuffer($0.retained) }, number) }
+            return buffer
+        }
+
+        /// Queues the frame for a reader that has nothing else to show.
+        func offer(to reader: StreamReader) { if let buffer { reader.offerAgain(buffer.access, number: number) } }
     }
 
     fileprivate struct PublisherReference: Sendable {
@@ -92,6 +109,7 @@ package final class RoomStream: Sendable {
             if let timing = state.timing { reader.signal(.timing(timing)) }
             if let refusal = state.refusal { reader.signal(.refused(refusal)) }
             if state.isOn { reader.signal(.status(true)) }
+            state.latest.offer(to: reader)
         }
         demandChanged()
         if isEncodedAndOn { requestKeyFrame() }
@@ -103,6 +121,9 @@ package final class RoomStream: Sendable {
         reader.join(nil)
         demandChanged()
     }
+
+    /// Queues a share's last frame for a reader that has lost it, because nothing was linked to its pad.
+    package func offerLatest(to reader: StreamReader) { state.withLock { $0.latest.offer(to: reader) } }
 
     /// Whether a reader added now has to wait for a key frame.
     private var isEncodedAndOn: Bool { state.withLock { $0.isOn && $0.format?.isEncoded == true } }
@@ -139,23 +160,30 @@ package final class RoomStream: Sendable {
 
     // MARK: The publisher
 
+    deinit { _ = state.withLock { $0.latest.replace() }?.take() }
+
+    /// Changes the state. If that makes the last frame obsolete, `body` returns it, to be released without the lock.
+    private func change(_ body: (inout State) -> UnmanagedBuffer?) { _ = state.withLock { body(&$0) }?.take() }
+
     /// Begins the stream, because the user has joined and will send. `publisher` is `nil` for a remote user.
     package func begin(_ publisher: StreamPublisher? = nil) {
-        state.withLock { state in
+        change { state in
             (state.isPublished, state.isOn, state.hasAlpha, state.refusal) = (true, false, false, nil)
             (state.isMuted, state.isCut) = (false, false)
             (state.publisher.publisher, state.hasWarned) = (publisher, false)
             state.tell(.begin)
+            return state.latest.replace()
         }
     }
 
     /// Ends the stream, because the user has left. With `ofRemoteUser`, does nothing if the user has joined in this
     /// process in the meantime: the local publisher's stream continues.
     func end(ofRemoteUser isRemote: Bool = false) {
-        state.withLock { state in
-            guard !isRemote || state.publisher.publisher == nil else { return }
+        change { state in
+            guard !isRemote || state.publisher.publisher == nil else { return nil }
             if state.isOn { state.tell(.status(false)) }
-            state = State(readers: state.readers, isExpected: state.isExpected, count: state.count)
+            defer { state = State(readers: state.readers, isExpected: state.isExpected, count: state.count) }
+            return state.latest.replace()
         }
     }
 
@@ -171,10 +199,11 @@ package final class RoomStream: Sendable {
     /// Sets the format of the buffers that follow.
     package func setCaps(_ caps: Caps) {
         let format = StreamFormat(caps)
-        state.withLock { state in
+        change { state in
             state.format = format
             state.refusal = nil
             state.tell(.format(format))
+            return state.latest.replace()
         }
     }
 
@@ -205,13 +234,16 @@ package final class RoomStream: Sendable {
 
     /// Sets whether the stream is on. Returns whether that has changed.
     package func setStatus(_ isOn: Bool) -> Bool {
-        state.withLock { state in
-            guard state.isOn != isOn, !(isOn && state.isMuted) else { return false }
+        var hasChanged = false
+        change { state in
+            guard state.isOn != isOn, !(isOn && state.isMuted) else { return nil }
             state.isOn = isOn
             if isOn { state.isCut = false }
             state.tell(.status(isOn))
-            return true
+            hasChanged = true
+            return state.latest.replace()
         }
+        return hasChanged
     }
 
     /// Mutes the local publisher's stream, which is off at once, or unmutes it, after which `setStatus(true)` turns it on
@@ -254,6 +286,7 @@ package final class RoomStream: Sendable {
     @discardableResult
     package func send(_ buffer: BufferAccess) -> Bool {
         var lost: [(StreamReader, UnmanagedBuffer)] = []
+        var old: UnmanagedBuffer?
         let lacksKeyFrame = state.withLock { state -> Bool? in
             // Buffers that are left out have numbers too, so that readers notice the gap.
             state.count += 1
@@ -263,8 +296,12 @@ package final class RoomStream: Sendable {
             where reader.offer(buffer, number: state.count, losing: { lost.append((reader, $0)) }) {
                 lacksKeyFrame = true
             }
+            if key.kind == .share, state.format?.isEncoded == false {
+                old = state.latest.replace(with: buffer, state.count)
+            }
             return lacksKeyFrame
         }
+        _ = old?.take()
         for (reader, buffer) in lost { reader.drop(buffer) }
         if lacksKeyFrame == true { requestKeyFrame() }
         return lacksKeyFrame != nil

@@ -37,6 +37,8 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         /// Whether downstream has been told that the frames have an alpha channel.
         var isToldAlpha = false
         var order = FrameOrder()
+        /// Whether no frame has been sent while the pad was linked.
+        var isUnseen = true
         /// Whether downstream has asked for a key frame, and none has arrived since.
         var wantsKeyFrame = false
         /// The format and the problem of which the user has been warned.
@@ -50,6 +52,8 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         var sender: String
         /// The stream to report when it stalls; `nil` for a share, which sends only when something changes.
         var steady: StreamKey?
+        /// Whether the stream is the picture of a share, which may not change for a long time.
+        var isShare = false
     }
 
     /// How long a stream that is on must be silent before GAP events are sent.
@@ -92,7 +96,10 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         let receiver = ElementClass.implementation(of: element.element, as: SessionReceiver.self)
         let reader = StreamReader(bound: key.bound, clock: clock)
         receiver.reader.withLock { $0 = reader }
-        receiver.names.withLock { $0 = Names(pad: "\(session).\(key.padName)", sender: key.sender, steady: key.steady) }
+        receiver.names.withLock {
+            $0 = Names(
+                pad: "\(session).\(key.padName)", sender: key.sender, steady: key.steady, isShare: key.isShare)
+        }
         return (element, reader)
     }
 
@@ -138,30 +145,37 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
             case .buffer(let next):
                 isSilent = false
                 if shown.run != runs.load(ordering: .acquiring), let timing = shown.timing { announce(timing) }
-                guard let segment = shown.segment, isInTime(next.buffer.access, segment), !shown.isRefused else {
+                let isEarly = shown.segment.map { !isInTime(next.buffer.access, $0) } ?? true
+                guard let segment = shown.segment, !isEarly || names.withLock({ $0.isShare }), !shown.isRefused else {
                     if shown.isRefused { pushGap(inPlaceOf: next.buffer.access) }
                     reader.drop(next.buffer)
                     continue
                 }
                 let size = next.byteCount
+                let shownFrame: Buffer
                 if let scaler = shown.scaler {
                     guard let scaled = scaler.scaled(next) else {
                         reader.drop(next.buffer)
                         continue
                     }
-                    buffer = placed(scaled.buffer.retained, next.number)
+                    shownFrame = placed(scaled.buffer.retained, next.number)
                     _ = next.buffer.take()
                 } else {
-                    buffer = placed(next.buffer.take(), next.number)
+                    shownFrame = placed(next.buffer.take(), next.number)
                 }
+                // The last frame of a share is shown however old it is.
+                buffer = isEarly ? atBeginning(of: segment, shownFrame) : shownFrame
                 reader.statistics.countFrame(bytes: size)
+                if shown.isUnseen, sourcePad.neighbor != nil { shown.isUnseen = false }
                 return .ok
             case .signal(let signal):
                 show(signal)
                 tellDemand(reader)
+                if case .status(true) = signal { reader.requestLatest() }
             case .negotiate:
                 showAnew()
                 tellDemand(reader)
+                if shown.isUnseen { reader.requestLatest() }
             case .memoryFull: warnOfLatency()
             case .refusedDownstream: downstreamRefused()
             case .stalled(let isStalled):
@@ -218,6 +232,12 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     private func isInTime(_ buffer: BufferAccess, _ segment: Segment) -> Bool {
         guard let timestamp = buffer.presentationTimestamp, shown.format?.isEncoded != true else { return true }
         return segment.runningTime(of: timestamp) != nil
+    }
+
+    private func atBeginning(of segment: Segment, _ buffer: consuming Buffer) -> Buffer {
+        let buffer = buffer.writable()
+        buffer.access.presentationTimestamp = segment.timestamp(at: .zero)
+        return buffer
     }
 
     /// Passes a change of the stream on to downstream.

@@ -231,6 +231,14 @@ package final class StreamReader: Sendable {
         }
     }
 
+    /// Queues a raw frame that has been offered before, if nothing else is queued.
+    func offerAgain(_ buffer: BufferAccess, number: UInt64) {
+        monitor.withLock { state in
+            guard state.isPlaying, !state.isFlushing, state.queue.frameCount == 0 else { return }
+            state.queue.appendBeyondBound(Frame(buffer: UnmanagedBuffer(buffer.retained), number: number))
+        }
+    }
+
     /// Counts a buffer that was lost to every reader before it could be offered. For stall detection it has arrived.
     func countLoss() {
         let now = now()
@@ -335,6 +343,9 @@ package final class StreamReader: Sendable {
         }
         stream?.demandChanged()
     }
+
+    /// Requests a share's last frame again.
+    func requestLatest() { monitor.withLock { $0.stream.stream }?.offerLatest(to: self) }
 
     /// Asks the sender for a key frame.
     func requestKeyFrame() { monitor.withLock { $0.stream.stream }?.requestKeyFrame() }
