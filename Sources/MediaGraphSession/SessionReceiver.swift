@@ -359,7 +359,10 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     override func downstreamReconfigured() { reader.withLock { $0 }?.negotiate() }
 
     override func received(_ structure: Structure) {
-        if structure.name == Resolution.demandChanged.name { downstreamReconfigured() }
+        guard structure.name == Resolution.demandChanged.name else { return }
+        downstreamReconfigured()
+        // For a new reader behind the pad, or in another size.
+        reader.withLock { $0 }?.requestLatest()
     }
 
     override func willDecideAllocation(_ query: AllocationQuery) { demand = Resolution(sufficientFor: query) }

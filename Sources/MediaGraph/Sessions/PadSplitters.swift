@@ -118,6 +118,7 @@ final class PadSplitters: Sendable {
             _ = source.link(to: inlet)
             // The reader may have been removed in the meantime.
             if let next, let outlet, outlet.parent != nil { _ = outlet.link(to: next) }
+            splitter.tee.staticPad("sink")?.sendUpstream(Resolution.demandChanged)
         }
     }
 
@@ -153,6 +154,8 @@ final class PadSplitters: Sendable {
         link(outlet)
         // Only now, so that the reader gets the first frame.
         feed(pad, sessionGraph)?.start()
+        // The only frame of a still share may have passed already.
+        splitters.withLock { $0[pad]?.tee }?.staticPad("sink")?.sendUpstream(Resolution.demandChanged)
         return true
     }
 

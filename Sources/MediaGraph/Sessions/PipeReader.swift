@@ -110,7 +110,11 @@ final class PipeReader: Sendable {
             try subscribe(element, mightBeSubscribed)
             state.receivers.removeAll { $0.identity == new.identity }
             state.receivers.append(new)
-            guard known == nil else { return }
+            guard known == nil else {
+                // The only frame of a still share may have passed already.
+                if identity.kind == .share { element.staticPad("sink")?.sendUpstream(Resolution.demandChanged) }
+                return
+            }
             state.element = element
             exists.store(true, ordering: .releasing)
             sessionGraph.addLater(element, behind: identity.name)

@@ -12,14 +12,15 @@ import Testing
 
     private static func pictures() -> PipeLog {
         PipeLog { frame in
-            let isSame = frame.packedBytes == patternedFrame(width: frame.width, height: frame.height)
+            guard frame.width == 320 else { return }
+            let isSame = frame.packedBytes == patternedFrame(width: 320, height: 180)
             #expect(isSame)
         }
     }
 
     /// A share that sends a frame when it starts, as the SDK's sample does.
     private static func stillShare() -> RecordingShare {
-        RecordingShare(onStart: { try $0.sendPattern(width: 64, height: 36) })
+        RecordingShare(onStart: { try $0.sendPattern(width: 320, height: 180) })
     }
 
     @Test(
@@ -41,7 +42,7 @@ import Testing
         for round in 1...2 {
             let frames = Self.pictures()
             try pipe.subscribe(frames, resolution: .native)
-            #expect(try await eventually { frames.log.all == ["on", "64x36"] }, "round \(round): \(frames.log.all)")
+            #expect(try await eventually { frames.log.all == ["on", "320x180"] }, "round \(round): \(frames.log.all)")
             try await pipe.unsubscribe(frames)
             await alice.settle()
         }
@@ -52,7 +53,18 @@ import Testing
         let (hers, small) = (Self.pictures(), PipeLog())
         try carol.user("bob").sharePipe.subscribe(hers, resolution: .native)
         try pipe.subscribe(small, resolution: .native)
-        #expect(try await eventually { hers.log.all == ["on", "64x36"] && small.log.all == ["on", "64x36"] })
+        #expect(try await eventually { hers.log.all == ["on", "320x180"] && Set(small.log.all) == ["on", "320x180"] })
+        // A second reader of a pipe, another size, and a canvas beside them.
+        let second = Self.pictures()
+        try pipe.subscribe(second, resolution: .native)
+        #expect(try await eventually { second.count > 0 })
+        let before = second.count
+        try pipe.subscribe(second, resolution: .p90)
+        #expect(try await eventually { second.count > before && second.log.all.last == "160x90" })
+        try pipe.setCanvas("rawdatapipe name=window handler=count")
+        await alice.settle()
+        let window = try alice.graph.element("window")
+        #expect(try await eventually { NodeCounts(window)!.frames > 0 })
         await bob.shareHelper.stopSharing()
         #expect(try await eventually { hers.log.all.last == "off" && small.log.all.last == "off" })
         // Nothing of the first share is shown when the next one hasn't sent anything yet.

@@ -1,42 +1,22 @@
 import MediaGraph
 
-// Ported from Agora's AgoraVideoDataFrameProtocol: an observer with all required methods.
+// Ported from Agora's AgoraVideoDataFrameProtocol: an observer with all required methods, in read-write mode.
+//
+// More than names: one property holds the three preferences; a verdict is an enum; a user has a name; reading and
+// editing are two protocols.
 //
 // Faults of the original: YES and NO are both documented as "if the video frame processing fails", so it is unclear
 // which of them keeps a frame. A frame in RGBA can't be written back. Frames before the encoder are documented as not
 // pre-processed, which is true of captured frames only. The format, rotation and mirror are queried for each frame.
-// onRenderVideoFrame and onRenderVideoFrameEx are both required, although only one of them is ever called. Here a
-// verdict is `.pass` or `.drop`; edits are passed on in every format; the preference is queried once, and again when
-// the observer says that it has changed; and a position that isn't observed has no element.
+// onRenderVideoFrame and onRenderVideoFrameEx are both required, although only one of them is ever called.
 
-private struct MyVideoFrameObserver: FrameEditor {
-    /// getObservedFramePosition
-    static let observedFramePositions: [FramePosition] = [.postCapture, .preEncoder, .preRenderer]
+private final class MyVideoFrameObserver: SessionFrameEditor {
+    private let lines: Lines
 
-    let position: FramePosition
-    let uid: UInt32
-    let lines: Lines
-    private var rendered = 0
+    init(_ lines: Lines) { self.lines = lines }
 
-    init(_ position: FramePosition, uid: UInt32 = 0, _ lines: Lines) {
-        self.position = position
-        self.uid = uid
-        self.lines = lines
-    }
-
-    /// getVideoFormatPreference, getRotationApplied, getMirrorApplied
-    var preference: FramePreference { FramePreference(format: .rgba, appliesRotation: true, appliesMirror: false) }
-
-    mutating func edit(_ videoFrame: inout VideoFrame) throws -> Verdict {
-        switch position {
-        case .postCapture: try captureVideoFrame(&videoFrame)
-        case .preEncoder: try preEncodeVideoFrame(&videoFrame)
-        case .preRenderer: try renderVideoFrame(&videoFrame, forUid: uid)
-        }
-    }
-
-    /// Draws a light gray corner into a frame that hasn't been pre-processed yet. The edit is passed on.
-    private func captureVideoFrame(_ videoFrame: inout VideoFrame) throws -> Verdict {
+    // onCaptureVideoFrame: draws a light gray corner into a frame that hasn't been pre-processed yet.
+    func captured(_ videoFrame: inout VideoFrame) throws -> Verdict {
         lines.add("captured: \(try describe(videoFrame))")
         var pixels = try videoFrame.mutablePlane(.packed)
         for y in 0..<16 {
@@ -46,21 +26,47 @@ private struct MyVideoFrameObserver: FrameEditor {
         return .pass
     }
 
-    /// Called with the pre-processed frame that will be sent.
-    private func preEncodeVideoFrame(_ videoFrame: inout VideoFrame) throws -> Verdict {
+    // onPreEncodeVideoFrame: the pre-processed frame that will be sent.
+    func willEncode(_ videoFrame: inout VideoFrame) throws -> Verdict {
         lines.add("sent: \(try describe(videoFrame))")
         return .pass
     }
 
-    /// Drops every second frame of the remote user.
-    private mutating func renderVideoFrame(_ videoFrame: inout VideoFrame, forUid uid: UInt32) throws -> Verdict {
-        lines.add("received: user \(uid), \(try describe(videoFrame))")
-        rendered += 1
-        return rendered % 2 == 1 ? .pass : .drop
+    // onRenderVideoFrame:forUid:
+    func received(_ videoFrame: inout VideoFrame, from user: SessionUser) throws -> Verdict {
+        lines.add("received: user \(user.name), \(try describe(videoFrame))")
+        return .drop
     }
 
+    // getVideoFormatPreference, getRotationApplied, getMirrorApplied
+    var preference: FramePreference { FramePreference(format: .rgba, appliesRotation: true, appliesMirror: false) }
+
+    // getObservedFramePosition
+    let positions: Set<FramePosition> = [.postCapture, .preEncoder, .preRenderer]
+
+    // isMultipleChannelFrameWanted
+    let wantsChannels = false
+
+    // onRenderVideoFrameEx:forUid:inChannel: isn't called, because isMultipleChannelFrameWanted is false.
+
     private func describe(_ videoFrame: borrowing VideoFrame) throws -> String {
-        "\(videoFrame.sizeAndFormat), first red \(try videoFrame.plane(.packed).row(0)[0])"
+        "\(videoFrame.width)×\(videoFrame.height) \(videoFrame.format.gstreamerName), "
+            + "first red \(try videoFrame.plane(.packed).row(0)[0])"
+    }
+}
+
+/// Inverts the brightness.
+private final class Inverter: VideoProcessor, Sendable {
+    static let formats = [VideoFormat.rgba]
+
+    func process(_ frame: inout VideoFrame) throws -> Verdict {
+        let width = frame.width
+        var pixels = try frame.mutablePlane(.packed)
+        for y in 0..<pixels.height {
+            var row = pixels.row(y)
+            for x in 0..<width * 4 where x % 4 != 3 { row[x] = 255 - row[x] }
+        }
+        return .pass
     }
 }
 
@@ -68,27 +74,49 @@ extension Sample {
     static let agoraFrameObserver = Sample(
         name: "agora-frame-observer", summary: "AgoraVideoDataFrameProtocol at its three positions, editing RGBA"
     ) { frames in
-        func observer(_ position: FramePosition) -> String {
-            guard MyVideoFrameObserver.observedFramePositions.contains(position) else { return "" }
-            return "frameobserver name=\(position.nick) position=\(position.nick) mode=read-write !"
+        let (lines, reader) = (Lines(), Lines())
+        let gray = "videotestsrc is-live=true pattern=solid-color foreground-color=0xff646464 ! "
+        // Held sideways.
+        let camera =
+            gray
+            + "video/x-raw,format=RGBA,width=320,height=180,framerate=30/1 ! taginject tags=image-orientation=rotate-90"
+        let observer = MyVideoFrameObserver(lines)
+        let call = try await Call(
+            alice: {
+                $0.camera = camera
+                $0.preProcessor = Inverter()
+                $0.frameEditor = observer
+            },
+            bob: { $0.camera = camera })
+        // What the observer has written and passed on is what the other user gets.
+        let delegate = PixelReader(lines: reader)
+        try call.user.videoPipe.subscribe(delegate, resolution: .native, format: .rgba)
+        // The observer drops each frame of the other user, so nothing of this comes.
+        let dropped = PixelReader(lines: lines)
+        try call.alice.user("bob").videoPipe.subscribe(dropped, resolution: .native, format: .rgba)
+        let positions = ["captured", "sent", "received"]
+        for position in positions { try await lines.wait(for: frames, position) }
+        try await reader.wait(for: frames, "encoded")
+        await call.leave()
+        return withExtendedLifetime((delegate, dropped)) {
+            positions.flatMap { lines.about($0).prefix(frames) } + reader.about("encoded").prefix(frames)
+                + lines.about("encoded")
         }
-        let graph = try Graph(
-            """
-            videosource name=camera pace=fast ! \(observer(.postCapture)) preprocessor handler=invert !
-            \(observer(.preEncoder)) rawdatapipe name=encoder
-            videosource name=user pace=fast ! \(observer(.preRenderer)) rawdatapipe name=renderer
-            """)
-        for source in ["camera", "user"] { try graph.videoSource(source).attach(Camera(frames: frames)) }
-        let lines = Lines()
-        for position in MyVideoFrameObserver.observedFramePositions {
-            try graph.frameObserver(position.nick).attach(MyVideoFrameObserver(position, uid: 42, lines))
+    }
+}
+
+private final class PixelReader: RawDataDelegate {
+    private let lines: Lines
+
+    init(lines: Lines) { self.lines = lines }
+
+    func received(_ frame: borrowing VideoFrame, from pipe: PipeIdentity) throws {
+        let plane = try frame.plane(.packed)
+        var corner = 0
+        for y in 0..<frame.height {
+            let row = plane.row(y)
+            for x in 0..<frame.width where row[4 * x] == 55 { corner += 1 }
         }
-        for name in ["encoder", "renderer"] {
-            try graph.rawDataPipe(name).receive { frame in
-                lines.add("\(name): \(frame.sizeAndFormat), first luma \(try frame.plane(.y).row(0)[0])")
-            }
-        }
-        try await graph.run()
-        return ["captured", "sent", "encoder", "received", "renderer"].flatMap { lines.about($0) }
+        lines.add("encoded: \(frame.width)×\(frame.height), \(corner) pixels of the corner")
     }
 }

@@ -1,11 +1,12 @@
 import MediaGraph
+import Synchronization
 
-/// A frame in place of the documents' `captureNextFrame()`: a moving gradient.
+/// A frame in place of the documents' `captureNextFrame()`: a moving gradient that begins with twice its number.
 struct CapturedFrame: Sendable {
     let buffer: [UInt8]
     let width = 320
     let height = 180
-    let rotation = Rotation.none
+    var rotation = Rotation.none
     let format = FrameFormat.i420
     var length: Int { buffer.count }
 
@@ -15,23 +16,26 @@ struct CapturedFrame: Sendable {
     }
 }
 
-/// A source in place of the SDK's own camera or of a remote user. It sends `count` frames, each rotated 90° further
-/// than the last.
+/// The application's camera, which the documents' samples call.
+final class CaptureDevice: Sendable {
+    private let count = Atomic<Int>(0)
+
+    func captureNextFrame() -> CapturedFrame {
+        CapturedFrame(number: count.wrappingAdd(1, ordering: .relaxed).oldValue % 100)
+    }
+}
+
+/// A source in place of the SDK's own camera: 30 frames/s, each rotated 90° further than the last.
 final class Camera: AsyncVideoSource {
-    private let count: Int
-
-    init(frames count: Int) { self.count = count }
-
     func run(sender: VideoSender) async throws {
-        let rate = Fraction(30, 1)
-        for number in 0..<count {
-            let frame = CapturedFrame(number: number)
-            try await sender.send(
-                frame.buffer,
-                FrameDescription(
-                    width: frame.width, height: frame.height, format: frame.format,
-                    rotation: Rotation.allCases[number % 4], framesPerSecond: rate,
-                    timestamp: .frame(number, at: rate)))
+        var number = 0
+        while !Task.isCancelled {
+            let frame = CapturedFrame(number: number % 100)
+            try await sender.sendVideoFrame(
+                frame.buffer, width: frame.width, height: frame.height, dataLength: frame.length,
+                rotation: Rotation.allCases[number % 4], format: frame.format)
+            number += 1
+            try await Task.sleep(for: .milliseconds(33))
         }
     }
 }

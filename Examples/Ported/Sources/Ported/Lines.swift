@@ -9,26 +9,11 @@ final class Lines: Sendable {
 
     var all: [String] { lines.withLock { $0 } }
 
-    /// Returns the lines about one node. Nodes of several streams are called at the same time, so their lines are
-    /// interleaved.
-    func about(_ node: String) -> [String] { all.filter { $0.hasPrefix("\(node): ") } }
-}
+    /// Returns the lines about one stream. Several streams are delivered at the same time, so their lines are interleaved.
+    func about(_ stream: String) -> [String] { all.filter { $0.hasPrefix("\(stream): ") } }
 
-extension VideoFrame {
-    var sizeAndFormat: String { "\(width)×\(height) \(format.gstreamerName)" }
-}
-
-/// Runs a source until a pipe has delivered `count` of its frames, and returns a line for each.
-func receive(_ count: Int, from source: some VideoSource) async throws -> [String] {
-    let graph = try Graph("videosource name=source ! rawdatapipe name=pipe")
-    try graph.videoSource("source").attach(source)
-    let frames = try graph.rawDataPipe("pipe").frames
-    try await graph.start()
-    var lines: [String] = []
-    for try await frame in frames.prefix(count) {
-        lines.append(
-            "\(frame.width)×\(frame.height) \(frame.format.gstreamerName), first luma \(try frame.packedBytes()[0])")
+    /// Waits until there are `count` lines that begin like this.
+    func wait(for count: Int = 1, _ beginning: String = "") async throws {
+        while all.count(where: { $0.hasPrefix(beginning) }) < count { try await Task.sleep(for: .milliseconds(5)) }
     }
-    await graph.stop()
-    return lines
 }

@@ -1,6 +1,6 @@
 import MediaGraph
 
-/// A sample: a graph, and the code that runs in its nodes.
+/// A sample: the code of a document, in a session.
 package struct Sample: Sendable {
     package let name: String
     let summary: String
@@ -9,8 +9,9 @@ package struct Sample: Sendable {
 
     package static let all = [
         zoomSourceTask, zoomSourceThread, zoomPreProcessor, zoomMemoryMode, zoomRawDataPipe, zoomPixelBuffer,
-        zoomAlphaChannel, zegoCustomRender, agoraFrameObserver, zoomVirtualMic, zoomVirtualSpeaker,
-        zoomShareSource, zoomSession,
+        zoomAlphaChannel, zoomVirtualMic, zoomVirtualMicThread, zoomVirtualMicExample, zoomVirtualSpeaker,
+        zoomShareSource, zoomShareSourceThread, zoomShareSourceExample, zoomSession, zegoCustomRender,
+        agoraFrameObserver,
     ]
 }
 

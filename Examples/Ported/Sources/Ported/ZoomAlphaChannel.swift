@@ -3,60 +3,57 @@ import MediaGraph
 // Ported from the Zoom Video SDK's "Remove backgrounds with an alpha channel": turning it on, its callback, and
 // alphaBuffer (Swift and Objective-C).
 //
+// More than names: what makes the mask is part of the context, as are the role and the permission, which the SDK takes
+// from a token. Turning it on throws.
+//
 // Faults of the original: it asks whether the device supports alpha, and later whether alpha is on, and ignores both
-// answers. Here enabling throws an error with the reason if it isn't possible. The alpha plane is a plane with a size,
-// not an address and a length. While alpha is off, there is no plane, rather than a plane of length 0.
+// answers. The alpha plane is an address and a length; here it is a plane.
 
-private final class MyRawDataPipeDelegate: RawDataDelegate {
-    private let videoHelper: AlphaChannelNode
-    private let firstWithAlpha: Int
+private final class MyDelegate: SessionDelegate, RawDataDelegate {
     private let lines: Lines
 
-    /// Creates a delegate that turns the alpha channel on so that frame `firstWithAlpha` is the first with alpha.
-    init(_ videoHelper: AlphaChannelNode, from firstWithAlpha: Int, _ lines: Lines) {
-        self.videoHelper = videoHelper
-        self.firstWithAlpha = firstWithAlpha
-        self.lines = lines
+    init(_ lines: Lines) { self.lines = lines }
+
+    func session(
+        _ session: Session, alphaChannelIsOn isAlphaChannelOn: Bool, of user: SessionUser, stream: UserStream
+    ) {
+        lines.add("alpha channel of \(user.name): \(isAlphaChannelOn)")
     }
 
-    func received(_ rawData: borrowing VideoFrame, from pipe: PipeIdentity) throws {
-        let number = rawData.presentationTimestamp?.frameIndex(at: Fraction(30, 1)) ?? -1
-        if let alpha = rawData.alpha {
-            lines.add("frame \(number): alphaBufferLen \(alpha.byteCount), first alpha \(alpha.row(0)[0])")
+    func received(_ rawData: borrowing VideoFrame, from pipe: PipeIdentity) {
+        // Only if alpha data exists; otherwise nil.
+        if let alphaBuffer = rawData.alpha {
+            lines.add("alpha frame: alphaBufferLen \(alphaBuffer.byteCount), first alpha \(alphaBuffer.row(0)[0])")
         } else {
-            lines.add("frame \(number): no alpha")
-        }
-        if number == firstWithAlpha - 1 {
-            lines.add("can be enabled: \(videoHelper.canEnable), the device supports it: \(videoHelper.isSupported)")
-            try videoHelper.enable(true)
-            lines.add("is enabled: \(videoHelper.isEnabled)")
+            lines.add("frame without alpha")
         }
     }
 }
 
 extension Sample {
     static let zoomAlphaChannel = Sample(
-        name: "zoom-alpha-channel", summary: "alpha channel mode, turned on halfway, with a green screen"
+        name: "zoom-alpha-channel", summary: "alpha channel mode, turned on in a session, with a green screen"
     ) { frames in
-        let graph = try Graph(
-            """
-            videotestsrc pattern=green num-buffers=\(frames) ! video/x-raw,width=320,height=180,framerate=30/1 !
-            alphachannel name=helper mask="alpha method=green" ! rawdatapipe name=video format=A420
-            """)
         let lines = Lines()
-        let statusChanges = Task { [events = graph.events] in
-            var changes: [String] = []
-            for await event in events {
-                if case .alphaChannel("helper", let isOn) = event {
-                    changes.append("alpha channel status changed: \(isOn)")
-                }
-            }
-            return changes
+        let call = try await Call(alice: {
+            $0.camera = "videotestsrc is-live=true pattern=green ! video/x-raw,width=320,height=180,framerate=30/1"
+            $0.alphaMask = "alpha method=green"
+            ($0.role, $0.allowsRawStreaming) = (.host, true)
+        })
+        let delegate = MyDelegate(lines)
+        call.bob.delegate = delegate
+        try call.user.videoPipe.subscribe(delegate, resolution: .p720)
+        try await lines.wait(for: frames, "frame without alpha")
+
+        let videoHelper = call.alice.videoHelper
+        if videoHelper.canEnableAlphaChannel {
+            // Whether the hardware is capable of the alpha channel.
+            lines.add("the device supports it: \(videoHelper.isAlphaChannelSupported)")
+            try videoHelper.enableAlphaChannel(true)
+            lines.add("is enabled: \(videoHelper.isAlphaChannelEnabled)")
         }
-        let delegate = MyRawDataPipeDelegate(try graph.alphaChannel("helper"), from: frames / 2, lines)
-        try graph.rawDataPipe("video").subscribe(delegate, resolution: .p720)
-        try await graph.run()
-        // The pipe holds its delegates weakly.
-        return await withExtendedLifetime(delegate) { lines.all } + statusChanges.value
+        try await lines.wait(for: frames, "alpha frame")
+        await call.leave()
+        return withExtendedLifetime(delegate) { lines.all }
     }
 }

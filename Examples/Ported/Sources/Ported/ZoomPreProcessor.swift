@@ -3,14 +3,12 @@ import MediaGraph
 // Ported from the Zoom Video SDK: MyPreProcessor of "Pre-process raw video data" (Swift and Objective-C), and
 // onPreProcessRawData of "Raw data".
 //
-// Faults of the original: the method returns nothing and can't throw, so it can neither drop a frame nor report a
-// failure. The frame's format, its planes' strides, and the time for which it is valid are unknown. Here the type
-// declares its formats; the method returns a verdict and gets planes with their rows; and the compiler ensures that the
-// frame isn't used after the call.
+// More than names: the frame is `inout`, and the method returns whether it is passed on.
+//
+// Faults of the original: the method can neither drop a frame nor report a failure. The planes' strides, and the time
+// for which the frame is valid, are unknown. Here a plane has rows, and the frame can't be used after the call.
 
-private struct MyPreProcessor: VideoProcessor {
-    static let formats: [VideoFormat] = [.i420]
-
+private final class MyPreProcessor: VideoProcessor, Sendable {
     func process(_ rawData: inout VideoFrame) throws -> Verdict {
         // Modify rawData here before the frame is sent: a white watermark in the corner.
         var luma = try rawData.mutablePlane(.y)
@@ -26,17 +24,20 @@ extension Sample {
     static let zoomPreProcessor = Sample(
         name: "zoom-pre-processor", summary: "ZoomVideoSDKVideoSourcePreProcessor that puts a watermark on frames"
     ) { frames in
-        let graph = try Graph("videosource name=camera pace=fast ! preprocessor name=filter ! rawdatapipe name=sent")
-        try graph.videoSource("camera").attach(Camera(frames: frames))
-        // Assign the pre-processor. The node retains it, and accepts another one at any time.
-        let preProcessor = MyPreProcessor()
-        try graph.preprocessor("filter").attach(preProcessor)
-        let lines = Lines()
-        try graph.rawDataPipe("sent").receive { frame in
-            let row = try frame.plane(.y).row(0)
-            lines.add("\(frame.sizeAndFormat), watermark \(row[0]), next to it \(row[16])")
+        let call = try await Call(alice: { sessionContext in
+            // The SDK's own camera. Its frames reach the pre-processor as I420, whatever it delivers.
+            sessionContext.camera =
+                "videotestsrc is-live=true pattern=black ! video/x-raw,format=RGBx,width=320,height=180"
+            // Assign the pre-processor to the session context before joining.
+            let preProcessor = MyPreProcessor()
+            sessionContext.preProcessor = preProcessor
+        })
+        var lines: [String] = []
+        for try await frame in try call.user.videoPipe.frames(resolution: .p720).prefix(frames) {
+            let luma = try frame.packedBytes()
+            lines.append("\(frame.width)×\(frame.height), watermark \(luma[0]), next to it \(luma[16])")
         }
-        try await graph.run()
-        return lines.all
+        await call.leave()
+        return lines
     }
 }

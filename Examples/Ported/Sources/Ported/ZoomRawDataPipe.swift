@@ -5,50 +5,54 @@ import MediaGraph
 // reading a frame, and retaining one past the callback (Swift and Objective-C). onPixelBuffer has a sample of its own,
 // as the documents advise.
 //
+// More than names: a format is a pixel format and a range; planes have rows, and reading them throws if the format has
+// no such plane; the status is a Boolean; retaining returns an owned frame, which Swift releases; subscribing throws;
+// unsubscribing waits.
+//
 // Faults of the original: every frame is retained for an unbounded queue, so slow work keeps more and more of the SDK's
-// buffers until canAddRef returns NO, and then frames are lost silently. In Objective-C, an exception in processFrame:
-// leaks a reference. Between canAddRef and addRef, another thread may take the last buffer. Unsubscribing leaves work
-// on the queue. Here two frames may wait, and then the pipe's `backpressure` decides; retaining is one call that
-// succeeds or throws; Swift releases frames; and the end waits for the queued work.
+// buffers until canAddRef returns NO, and then frames are lost silently. Between canAddRef and addRef, another thread
+// may take the last buffer. Unsubscribing leaves work on the queue.
 
 private final class MyRawDataPipeDelegate: RawDataDelegate {
     private let lines: Lines
     private let backgroundQueue = DispatchQueue(label: "background")
-    private let room = DispatchSemaphore(value: 2)
 
     init(_ lines: Lines) { self.lines = lines }
 
     // Used to receive video's YUV420 data.
     func received(_ rawData: borrowing VideoFrame, from pipe: PipeIdentity) throws {
-        room.wait()
-        let kept: OwnedVideoFrame
-        do { kept = try rawData.retain() } catch {
-            room.signal()
-            lines.add("can't keep a frame: \(error)")
-            return
-        }
+        guard rawData.canRetain else { return }
+        let rawData = try rawData.retain()
         backgroundQueue.async { [self] in
-            defer { room.signal() }
-            do { try processFrame(kept) } catch { lines.add("can't read a frame: \(error)") }
+            do { try processFrame(rawData) } catch { lines.add("can't read a frame: \(error)") }
         }
     }
 
-    // Called when the sender stops or starts sending raw data.
+    // Called when the raw data has been toggled.
     func statusChanged(isOn: Bool, of pipe: PipeIdentity) {
-        backgroundQueue.async { [lines] in lines.add(isOn ? "on" : "off") }
+        switch isOn {
+        // User's raw data is now on.
+        case true: lines.add("on")
+        // User's raw data is now off.
+        case false: lines.add("off")
+        }
     }
 
     private func processFrame(_ rawData: OwnedVideoFrame) throws {
         try rawData.withFrame { rawData in
+            // Access the raw data for each of the 3 components.
             let yBuffer = try rawData.plane(.y)
             let uBuffer = try rawData.plane(.u)
             let vBuffer = try rawData.plane(.v)
+            let timeStamp = rawData.captureTime == nil ? "unknown" : "known"
+            // Get format of raw data.
             let format =
-                switch rawData.colorRange {
-                case .full: "I420"
-                case .limited: "I420_Limit"
-                default: "I420 of unknown range"
+                switch FrameFormat(rawData.format, range: rawData.colorRange) {
+                case .i420: "I420"
+                case .i420Limited: "I420_Limit"
+                default: "another format"
                 }
+            // Get rotation of raw data video stream.
             let rotation =
                 switch rawData.rotation {
                 case .none: "upright"
@@ -56,16 +60,10 @@ private final class MyRawDataPipeDelegate: RawDataDelegate {
                 case .clockwise180: "180 degrees"
                 case .clockwise270: "270 degrees"
                 }
-            let timeStamp = rawData.captureTime == nil ? "unknown" : "known"
             lines.add(
-                "\(rawData.width)×\(rawData.height) \(format), \(rotation), time \(timeStamp), "
-                    + "first y \(yBuffer.row(0)[0]), u \(uBuffer.row(0)[0]), v \(vBuffer.row(0)[0])")
+                "frame: \(rawData.width)×\(rawData.height) \(format), \(rotation), time \(timeStamp), "
+                    + "y \(yBuffer.row(0)[0]), u \(uBuffer.row(0)[0]), v \(vBuffer.row(0)[0])")
         }
-    }
-
-    /// Waits until all retained frames have been released.
-    func finish() async {
-        await withCheckedContinuation { continuation in backgroundQueue.async { continuation.resume() } }
     }
 }
 
@@ -74,19 +72,23 @@ extension Sample {
         name: "zoom-raw-data-pipe",
         summary: "ZoomVideoSDKRawDataPipeDelegate that retains frames for its own queue"
     ) { frames in
-        let graph = try Graph("videosource name=user pace=fast ! rawdatapipe name=video")
-        try graph.videoSource("user").attach(Camera(frames: frames))
-        let pipe = try graph.rawDataPipe("video")
         let lines = Lines()
+        let call = try await Call(alice: { $0.externalVideoSource = Camera() })
+        let user = try call.user
         let delegate = MyRawDataPipeDelegate(lines)
-        // Throws if the subscription is refused. The SDK's resolution "auto" doesn't exist here.
-        try pipe.subscribe(delegate, resolution: .p720)
-        try await graph.start()
-        _ = try await graph.waitUntilEnd()
-        // When this call returns, no callback is running.
+        let pipe = user.videoPipe
+        do {
+            try pipe.subscribe(delegate, resolution: .p720)
+        } catch {
+            // Subscription was rejected.
+            lines.add("\(error)")
+        }
+        try await lines.wait(for: frames, "frame")
+        // The user's leaving turns the raw data off.
+        await call.alice.leave()
+        try await lines.wait(for: 1, "off")
         try await pipe.unsubscribe(delegate)
-        await delegate.finish()
-        await graph.stop()
+        await call.leave()
         return lines.all
     }
 }

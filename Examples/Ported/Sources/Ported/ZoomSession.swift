@@ -42,7 +42,8 @@ private final class MySessionDelegate: SessionDelegate, RawDataDelegate {
 
     // onRawDataFrameReceived, of a camera and of a share.
     func received(_ rawData: borrowing VideoFrame, from pipe: PipeIdentity) {
-        lines.add("\(pipe.kind == .share ? "share" : "video") of \(pipe.user ?? "?"): \(rawData.sizeAndFormat)")
+        lines.add(
+            "\(pipe.kind == .share ? "share" : "video") of \(pipe.user ?? "?"): \(rawData.width)×\(rawData.height)")
     }
 
     // onRawDataStatusChanged. Also called when the user has left; unsubscribing isn't needed then.
@@ -70,14 +71,14 @@ extension Sample {
 
         // All sources are set before joining. The session retains them.
         var sessionContext = SessionContext(user: "alice", room: room)
-        sessionContext.externalVideoSource = MyVideoSource()
+        sessionContext.externalVideoSource = Camera()
         sessionContext.virtualAudioMic = MyVirtualMic()
         let alice = try Session(sessionContext)
 
         // Another user, who receives the streams.
         let (lines, played) = (Lines(), Lines())
         var otherContext = SessionContext(user: "bob", room: room)
-        otherContext.virtualAudioSpeaker = VirtualSpeakerExample(lines: played)
+        otherContext.virtualAudioSpeaker = VirtualSpeakerExample(played)
         // audioRawdataMemoryMode, videoRawdataMemoryMode and shareRawdataMemoryMode.
         otherContext.audioMemoryMode = .heap
         otherContext.videoMemoryMode = .heap

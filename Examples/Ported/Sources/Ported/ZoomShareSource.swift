@@ -1,74 +1,136 @@
+import Foundation
 import MediaGraph
 import Synchronization
 
-// Ported from the Zoom Video SDK's "Send raw share data": MyShareSource.swift.
+// Ported from the Zoom Video SDK's "Send raw share data": MyShareSource.swift and MyShareSource.m, and
+// RawShareDataExample of "Raw data".
 //
-// Faults of the original: the task reads `sender` and the SDK's thread writes it, without a lock. The result of sending
-// a frame is ignored. The sender is optional, so frames of a share without a sender would be lost silently. The result
-// of starting the share is ignored too. Here the task uses the sender that it was started with, an error ends the task,
-// and `startSharing` throws.
+// More than names: the properties are behind a `Mutex` or `Atomic`. Sending throws, and in a task it may suspend.
+// Starting the share throws.
+//
+// Faults of the original: the results of sending a frame and of starting the share are ignored. RawShareDataExample
+// sends a single frame; here, users who subscribe or join later get it too.
 
 final class MyShareSource: ShareSource {
+    private let sender = Mutex<VideoSender?>(nil)
     private let pumpTask = Mutex<Task<Void, Never>?>(nil)
+    private let window = Window()
 
-    func shareSendStarted(sender: VideoSender) {
-        // sendVideoFrame sends one frame, so pump frames on a background task.
+    func shareSendStarted(sender rawDataSender: VideoSender) {
+        sender.withLock { $0 = rawDataSender }
+        // sendShareFrame sends one frame, so pump frames on a background task.
         let task = Task(priority: .userInitiated) {
-            var number = 0
             while !Task.isCancelled {
-                let frame = ShareFrame(number: number)  // raw share frame from your source
-                do {
-                    try await sender.sendVideoFrame(
-                        frame.buffer, width: frame.width, height: frame.height, dataLength: frame.length,
-                        format: frame.format)
-                } catch { return }
-                number += 1
+                let frame = window.captureShareFrame()  // raw share frame from your source
+                try? await sender.withLock { $0 }?.sendVideoFrame(
+                    frame.buffer, width: frame.width, height: frame.height, dataLength: frame.length,
+                    format: frame.format)
                 try? await Task.sleep(nanoseconds: 33_000_000)
             }
         }
         pumpTask.withLock { $0 = task }
     }
 
-    func shareSendStopped() { pumpTask.withLock { $0.take()?.cancel() } }
+    func shareSendStopped() {
+        pumpTask.withLock { pumpTask in
+            pumpTask?.cancel()
+            pumpTask = nil
+        }
+        sender.withLock { $0 = nil }
+    }
 }
 
-/// A frame of a window that grows with each frame. Its gray level is the frame's number.
-private struct ShareFrame {
-    let buffer: [UInt8]
-    let width: Int
-    let height = 180
-    let format = FrameFormat(.bgra)
-    var length: Int { buffer.count }
+private final class MyThreadedShareSource: ShareSource {
+    private let sender = Mutex<VideoSender?>(nil)
+    private let running = Atomic(false)
+    private let window = Window()
 
-    init(number: Int) {
-        width = 320 + 2 * (number % 100)
-        buffer = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: width * height * 4)
+    func shareSendStarted(sender rawDataSender: VideoSender) {
+        sender.withLock { $0 = rawDataSender }
+        running.store(true, ordering: .relaxed)
+        // sendShareFrame sends one frame, so pump frames on a background queue.
+        DispatchQueue.global(qos: .userInitiated).async { [self] in
+            while running.load(ordering: .relaxed) {
+                let frame = window.captureShareFrame()  // raw share frame from your source
+                try? sender.withLock { $0 }?.sendVideoFrame(
+                    frame.buffer, width: frame.width, height: frame.height, dataLength: frame.length,
+                    format: frame.format)
+                Thread.sleep(forTimeInterval: 0.033)
+            }
+        }
+    }
+
+    func shareSendStopped() {
+        running.store(false, ordering: .relaxed)
+        sender.withLock { $0 = nil }
+    }
+}
+
+private final class RawShareDataExample: ShareSource {
+    private let shareSender = Mutex<VideoSender?>(nil)
+    private let window = Window()
+
+    func shareSendStarted(sender rawDataSender: VideoSender) throws {
+        shareSender.withLock { $0 = rawDataSender }
+        // sendShareFrame sends one frame data, therefore you will most likely need a thread for the full frame.
+        let frame = window.captureShareFrame()
+        try shareSender.withLock { $0 }?.sendVideoFrame(
+            frame.buffer, width: frame.width, height: frame.height, dataLength: frame.length, format: frame.format)
+    }
+
+    func shareSendStopped() {
+        // Stop sending raw share data.
+        shareSender.withLock { $0 = nil }
+    }
+}
+
+/// The application's window, which the documents' samples call. It grows with each frame, and its gray level is the frame's
+/// number.
+private final class Window: Sendable {
+    struct ShareFrame {
+        let buffer: [UInt8]
+        let width: Int
+        let height = 180
+        let format = FrameFormat(.bgra)
+        var length: Int { buffer.count }
+    }
+    private let count = Atomic<Int>(0)
+
+    func captureShareFrame() -> ShareFrame {
+        let number = count.wrappingAdd(1, ordering: .relaxed).oldValue % 100
+        let width = 320 + 2 * number
+        return ShareFrame(buffer: [UInt8](repeating: UInt8(number), count: width * 180 * 4), width: width)
     }
 }
 
 extension Sample {
-    static let zoomShareSource = Sample(
-        name: "zoom-share-source", summary: "ZoomVideoSDKShareSource, started in a session and read by another user"
-    ) { frames in
-        let lines = Lines()
-        let graph = try Graph(
-            """
-            mediasession name=bob room=share-sample user=bob  sharesource name=share ! bob.share
-            mediasession name=alice room=share-sample user=alice
-            alice.share_bob ! rawdatapipe name=pipe format=BGRA backpressure=block
-            """)
-        try graph.rawDataPipe("pipe").receive { frame in
-            guard lines.all.count < frames else { return }
-            lines.add(
-                "\(frame.width)×\(frame.height) \(frame.format.gstreamerName), first blue \(frame.packedBytes[0])")
+    static let zoomShareSource = share("zoom-share-source", "that sends from a task") { MyShareSource() }
+    static let zoomShareSourceThread = share("zoom-share-source-thread", "that sends from a thread") {
+        MyThreadedShareSource()
+    }
+    static let zoomShareSourceExample = share(
+        "zoom-share-source-example", "that sends a single frame", isStill: true
+    ) { RawShareDataExample() }
+
+    private static func share(
+        _ name: String, _ text: String, isStill: Bool = false, _ make: @escaping @Sendable () -> any ShareSource
+    ) -> Sample {
+        Sample(name: name, summary: "ZoomVideoSDKShareSource \(text)") { frames in
+            let call = try await Call()
+            // Register the share source with the SDK.
+            try await call.alice.shareHelper.startSharing(make(), audioSource: nil, playLocally: false)
+            while try !call.user.isSending(.share) { try await Task.sleep(for: .milliseconds(5)) }
+            var lines: [String] = []
+            // One reader of a moving share, or several readers of a single frame.
+            for _ in 0..<(isStill ? frames : 1) {
+                let shared = try call.user.sharePipe.frames(resolution: .native, format: .bgra)
+                for try await frame in shared.prefix(isStill ? 1 : frames) {
+                    lines.append("\(frame.width)×\(frame.height), first blue \(try frame.packedBytes()[0])")
+                }
+            }
+            await call.alice.shareHelper.stopSharing()
+            await call.leave()
+            return lines
         }
-        try await graph.start()
-        // Register the share source with the session.
-        let share = try graph.shareSource("share")
-        try await share.startSharing(MyShareSource())
-        while lines.all.count < frames { try await Task.sleep(for: .milliseconds(5)) }
-        try await share.stopSharing()
-        await graph.stop()
-        return lines.all
     }
 }

@@ -3,56 +3,55 @@ import Synchronization
 
 // Ported from the Zoom Video SDK's "Send raw video data": MyVideoSource.swift.
 //
-// Faults of the original: the task reads `sender` and the SDK's thread writes it, without a lock. The result of sending
-// a frame is ignored. Sleeping 33 ms in addition to the time that a frame takes gives less than 30 frames/s, with
-// uneven timestamps. Here a lock guards the sender and the task; an error ends the task; and the node computes even
-// timestamps from the declared rate.
+// More than names: both properties are behind a `Mutex`, because the SDK's thread writes them while the task reads one.
+// Sending throws, and in a task it may suspend.
+//
+// Faults of the original: the result of sending a frame is ignored. Sleeping 33 ms in addition to the time that a frame
+// takes gives less than 30 frames/s, with uneven timestamps.
 
-final class MyVideoSource: VideoSource {
-    private struct State {
-        var sender: VideoSender?
-        var pumpTask: Task<Void, Never>?
-    }
-    private let state = Mutex(State())
+private final class MyVideoSource: VideoSource {
+    private let sender = Mutex<VideoSender?>(nil)
+    private let pumpTask = Mutex<Task<Void, Never>?>(nil)
+    private let device = CaptureDevice()
 
-    let capabilities = [VideoCapability(width: 320, height: 180, framesPerSecond: Fraction(30, 1))]
-
-    func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) {
-        // Store the sender; it refuses frames until startSend.
-        state.withLock { $0.sender = sender }
+    func initialize(sender rawDataSender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) {
+        // Store the sender; the SDK isn't ready for frames yet.
+        sender.withLock { $0 = rawDataSender }
     }
 
     func propertyChange(supported: [VideoCapability], suggested: VideoCapability?) {
-        // Downstream renegotiated; adjust the pump if needed.
+        // The session or device renegotiated; adjust your pump if needed.
     }
 
     func startSend() {
-        // Frames are accepted. Begin pumping on a background task.
-        state.withLock { state in
-            guard let sender = state.sender else { return }
-            state.pumpTask = Task(priority: .userInitiated) {
-                var number = 0
-                while !Task.isCancelled {
-                    let frame = CapturedFrame(number: number)
-                    do {
-                        try await sender.sendVideoFrame(
-                            frame.buffer, width: frame.width, height: frame.height, dataLength: frame.length,
-                            rotation: frame.rotation, format: frame.format)
-                    } catch { return }
-                    number += 1
-                    try? await Task.sleep(nanoseconds: 33_000_000)  // ~30 fps
-                }
+        // The SDK is ready for frames. Begin pumping on a background task.
+        let task = Task(priority: .userInitiated) {
+            while !Task.isCancelled {
+                let frame = device.captureNextFrame()  // YUV I420 bytes from your source
+                try? await sender.withLock { $0 }?.sendVideoFrame(
+                    frame.buffer, width: frame.width, height: frame.height, dataLength: frame.length,
+                    rotation: frame.rotation, format: frame.format)
+                try? await Task.sleep(nanoseconds: 33_000_000)  // ~30 fps
             }
+        }
+        pumpTask.withLock { $0 = task }
+    }
+
+    func stopSend() {
+        pumpTask.withLock { pumpTask in
+            pumpTask?.cancel()
+            pumpTask = nil
         }
     }
 
-    func stopSend() { state.withLock { $0.pumpTask.take()?.cancel() } }
-
-    func uninitialize() { state.withLock { $0.sender = nil } }
+    func uninitialize() { sender.withLock { $0 = nil } }
 }
 
 extension Sample {
     static let zoomSourceTask = Sample(
         name: "zoom-source-task", summary: "ZoomVideoSDKVideoSource that sends from a task"
-    ) { frames in try await receive(frames, from: MyVideoSource()) }
+    ) { frames in
+        // Assign your source to the session context before joining: `receive` does.
+        try await receive(frames, from: MyVideoSource())
+    }
 }

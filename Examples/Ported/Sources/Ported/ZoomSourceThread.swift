@@ -4,59 +4,40 @@ import Synchronization
 
 // Ported from the Zoom Video SDK's "Send raw video data": MyVideoSource.m.
 //
-// Faults of the original: two threads use `running`, a plain BOOL, and a start right after a stop leaves two threads
-// sending. onStopSend doesn't wait, so a frame may be sent after it. Here each thread has its own flag, and stopSend
-// waits for the thread.
+// More than names: the properties are a `Mutex` and an `Atomic`. Sending throws.
+//
+// Faults of the original: two threads use `running`, a plain BOOL. A start within 33 ms of a stop leaves two loops
+// running, which this port does too: a source that must not do that gives each loop a flag of its own.
 
 private final class MyThreadedVideoSource: VideoSource {
-    private final class Pump: Sendable {
-        let isRunning = Atomic<Bool>(true)
-        let ended = DispatchSemaphore(value: 0)
-    }
     private let sender = Mutex<VideoSender?>(nil)
-    private let pump = Mutex<Pump?>(nil)
+    private let running = Atomic(false)
+    private let device = CaptureDevice()
 
-    func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) {
-        // Store the sender; it refuses frames until startSend.
-        self.sender.withLock { $0 = sender }
+    func initialize(sender rawDataSender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) {
+        // Store the sender; the SDK isn't ready for frames yet.
+        sender.withLock { $0 = rawDataSender }
     }
 
     func propertyChange(supported: [VideoCapability], suggested: VideoCapability?) {
-        // Downstream renegotiated; adjust the pump if needed.
+        // The session or device renegotiated; adjust your pump if needed.
     }
 
     func startSend() {
-        guard let sender = sender.withLock({ $0 }) else { return }
-        let pump = Pump()
-        self.pump.withLock { $0 = pump }
-        // Frames are accepted. Begin pumping on a background thread.
-        Thread.detachNewThread {
-            Self.run(pump, sender)
-            pump.ended.signal()
+        // The SDK is ready for frames. Begin pumping on a background queue.
+        running.store(true, ordering: .relaxed)
+        DispatchQueue.global(qos: .userInitiated).async { [self] in
+            while running.load(ordering: .relaxed) {
+                let frame = device.captureNextFrame()  // YUV I420 bytes from your source
+                try? sender.withLock { $0 }?.sendVideoFrame(
+                    frame.buffer, width: frame.width, height: frame.height, dataLength: frame.length,
+                    rotation: frame.rotation, format: frame.format)
+                Thread.sleep(forTimeInterval: 0.033)  // ~30 fps
+            }
         }
     }
 
-    private static func run(_ pump: Pump, _ sender: VideoSender) {
-        var number = 0
-        while pump.isRunning.load(ordering: .acquiring) {
-            let frame = CapturedFrame(number: number)
-            do {
-                try frame.buffer.withUnsafeBytes { buffer in
-                    try sender.sendVideoFrame(
-                        buffer.baseAddress!, width: frame.width, height: frame.height, dataLength: frame.length,
-                        rotation: frame.rotation, format: frame.format)
-                }
-            } catch { return }
-            number += 1
-            Thread.sleep(forTimeInterval: 0.033)  // ~30 fps
-        }
-    }
-
-    func stopSend() {
-        guard let pump = pump.withLock({ $0.take() }) else { return }
-        pump.isRunning.store(false, ordering: .releasing)
-        pump.ended.wait()
-    }
+    func stopSend() { running.store(false, ordering: .relaxed) }
 
     func uninitialize() { sender.withLock { $0 = nil } }
 }
