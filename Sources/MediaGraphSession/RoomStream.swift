@@ -122,7 +122,7 @@ package final class RoomStream: Sendable {
         demandChanged()
     }
 
-    /// Queues a share's last frame for a reader that has lost it, because nothing was linked to its pad.
+    /// Queues a share's last frame for a reader that may have missed it, because nothing was linked to its pad.
     package func offerLatest(to reader: StreamReader) { state.withLock { $0.latest.offer(to: reader) } }
 
     /// Whether a reader added now has to wait for a key frame.

@@ -37,8 +37,8 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         /// Whether downstream has been told that the frames have an alpha channel.
         var isToldAlpha = false
         var order = FrameOrder()
-        /// Whether no frame has been sent while the pad was linked.
-        var isUnseen = true
+        /// Whether a frame has been sent while the pad was linked.
+        var hasDelivered = false
         /// Whether downstream has asked for a key frame, and none has arrived since.
         var wantsKeyFrame = false
         /// The format and the problem of which the user has been warned.
@@ -145,8 +145,9 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
             case .buffer(let next):
                 isSilent = false
                 if shown.run != runs.load(ordering: .acquiring), let timing = shown.timing { announce(timing) }
-                let isEarly = shown.segment.map { !isInTime(next.buffer.access, $0) } ?? true
-                guard let segment = shown.segment, !isEarly || names.withLock({ $0.isShare }), !shown.isRefused else {
+                let predatesSegment = shown.segment.map { !isInTime(next.buffer.access, $0) } ?? true
+                guard let segment = shown.segment, !predatesSegment || names.withLock({ $0.isShare }), !shown.isRefused
+                else {
                     if shown.isRefused { pushGap(inPlaceOf: next.buffer.access) }
                     reader.drop(next.buffer)
                     continue
@@ -164,9 +165,9 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
                     shownFrame = placed(next.buffer.take(), next.number)
                 }
                 // The last frame of a share is shown however old it is.
-                buffer = isEarly ? atBeginning(of: segment, shownFrame) : shownFrame
+                buffer = predatesSegment ? atBeginning(of: segment, shownFrame) : shownFrame
                 reader.statistics.countFrame(bytes: size)
-                if shown.isUnseen, sourcePad.neighbor != nil { shown.isUnseen = false }
+                if !shown.hasDelivered, sourcePad.neighbor != nil { shown.hasDelivered = true }
                 return .ok
             case .signal(let signal):
                 show(signal)
@@ -175,7 +176,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
             case .negotiate:
                 showAnew()
                 tellDemand(reader)
-                if shown.isUnseen { reader.requestLatest() }
+                if !shown.hasDelivered { reader.requestLatest() }
             case .memoryFull: warnOfLatency()
             case .refusedDownstream: downstreamRefused()
             case .stalled(let isStalled):
@@ -326,7 +327,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
             format.caps, taken, "\(names.sender) sends", "the linked element accepts")
         let remedy =
             !format.isEncoded && taken.canIntersect(StreamFormat.encoded)
-            ? "replace a decoder with decodebin, or let a pipe take raw frames"
+            ? "replace the decoder with decodebin, or set the rawdatapipe's buffer-type to raw"
             : "insert \(format.converters) between them"
         postWarning(
             .notNegotiated, "\(names.pad) can't deliver \(names.sender)'s stream: \(difference). To fix it, \(remedy)")

@@ -12,7 +12,7 @@ import Synchronization
 final class PadSplitters: Sendable {
     private struct Splitter: Sendable {
         let tee: Element
-        let decoder: StreamFilter?
+        let decoder: PerStreamBin?
         var observer: Element?
         /// Whether the splitter stays without readers, because the observed user is in the room.
         var isKept = false
@@ -80,7 +80,7 @@ final class PadSplitters: Sendable {
     ) throws(MediaGraphError) {
         let tee = try SessionGraph.makeTee(Self.teeName(pad))
         let decoder = try decoder.map { description throws(MediaGraphError) in
-            // Not captured as it is, since it keeps the graph alive.
+            // Capturing `sessionGraph` would keep the graph alive.
             let enqueue = sessionGraph.enqueuer
             return try Self.makeDecoder(description, "decoder_\(pad)") { old in
                 enqueue { $0.splitters.splitters.withLock { $0[pad]?.decoder }?.remove(old) }
@@ -142,7 +142,7 @@ final class PadSplitters: Sendable {
     // MARK: Readers
 
     /// Links one more reader to the splitter's tee with `link`. If the session's pad has a reader but no splitter, inserts a tee
-    /// first. Returns false if the pad has neither, and needs no decoder; then the reader is linked directly.
+    /// first. Returns false if the pad has neither, and needs no decoder; then the caller must link it directly.
     func add(
         reader: Element, behind pad: String, _ sessionGraph: SessionGraph, link: (_ outlet: Pad) -> Void
     ) throws(MediaGraphError) -> Bool {
@@ -154,7 +154,7 @@ final class PadSplitters: Sendable {
         link(outlet)
         // Only now, so that the reader gets the first frame.
         feed(pad, sessionGraph)?.start()
-        // The only frame of a still share may have passed already.
+        // Makes a share resend its last frame, which this reader may have missed.
         splitters.withLock { $0[pad]?.tee }?.staticPad("sink")?.sendUpstream(Resolution.demandChanged)
         return true
     }
@@ -207,8 +207,8 @@ final class PadSplitters: Sendable {
 
     private static func makeDecoder(
         _ description: String, _ name: String, _ retire: @escaping @Sendable (Element) -> Void
-    ) throws(MediaGraphError) -> StreamFilter {
-        do throws(GLibError) { return try StreamFilter(name, parsing: description, retire: retire) } catch {
+    ) throws(MediaGraphError) -> PerStreamBin {
+        do throws(GLibError) { return try PerStreamBin(name, parsing: description, retire: retire) } catch {
             throw .invalidParameter(.init("the video decoder \"\(description)\"", actual: error.message))
         }
     }
@@ -217,7 +217,7 @@ final class PadSplitters: Sendable {
     /// whether it is part of one.
     func forgetDecoder(ifItContains element: Element) -> Bool {
         let decoders = splitters.withLock { $0.values.compactMap(\.decoder) }
-        return decoders.contains { $0.forget(ifItContains: element) }
+        return decoders.contains { $0.detach(ifContaining: element) }
     }
 
     // MARK: As a description

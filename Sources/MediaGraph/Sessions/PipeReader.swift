@@ -111,7 +111,7 @@ final class PipeReader: Sendable {
             state.receivers.removeAll { $0.identity == new.identity }
             state.receivers.append(new)
             guard known == nil else {
-                // The only frame of a still share may have passed already.
+                // Makes a share resend its last frame, which this reader may have missed.
                 if identity.kind == .share { element.staticPad("sink")?.sendUpstream(Resolution.demandChanged) }
                 return
             }

@@ -97,8 +97,8 @@ public struct SessionContext: Sendable {
     /// frames.
     public var customVideoRender: CustomVideoRender?
 
-    /// The elements that decode the video that the session receives, shares too, and its previews, as a description that
-    /// passes video on, such as `decodebin`, which also passes on video that isn't encoded. They are needed if a camera sends
+    /// Describes the elements that decode received video, shares and previews, such as `decodebin`, which also passes raw
+    /// video. They are needed if a camera sends
     /// encoded video; the SDKs, which encode by themselves, have no counterpart. With `nil`, delegates get encoded video only
     /// as such (``CustomVideoRender/bufferType``), which can't be combined with this.
     ///

@@ -38,8 +38,8 @@ public enum SessionEvent: Sendable {
     /// stream is off.
     case warning(ElementFailure)
     /// The local user has left the room, or the session failed (onSessionLeave, onError). This is the last event of the
-    /// user's stay in the room. It may come before the sources' last calls, such as ``VideoSource/uninitialize()``, and a
-    /// delegate's last status; when ``Session/leave()`` returns, all have been made.
+    /// user's stay in the room. Sources and delegates may still be called afterwards, until ``Session/leave()``
+    /// returns.
     case left(GraphEnd)
 }
 

@@ -44,7 +44,7 @@ extension Session {
 
     private func removeObservers(_ observers: RemoteObservers) async throws(MediaGraphError) {
         try await removeObservers { $0.splitters.removeObservers($0) }
-        // One after the other, because the second may follow the first.
+        // One after the other, because the observers may be adjacent.
         for position in [FramePosition.postCapture, .preEncoder] {
             try await removeObservers { sessionGraph in
                 guard let element = sessionGraph.element(of: position) else { return ([], []) }

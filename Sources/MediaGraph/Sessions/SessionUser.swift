@@ -60,8 +60,8 @@ public struct SessionUser: Sendable, Hashable {
     /// The pipe of the user's second camera. It exists whether or not that camera is sending.
     public var auxVideoPipe: SessionPipe { SessionPipe(user: self, stream: .cameraAux) }
 
-    /// The pipe of the user's shared video. Throws `noShare` if the user shares no video. The local user's exists as soon as
-    /// ``SessionShareHelper/isSharing`` is true.
+    /// The pipe of the user's shared video. Throws `noShare` if the user shares no video. The local user's share pipe
+    /// exists as soon as ``SessionShareHelper/isSharing`` is true.
     public var sharePipe: SessionPipe {
         get throws(MediaGraphError) {
             guard isSending(.share) || isLocal && session.shareHelper.isSharing else {
@@ -99,7 +99,7 @@ public struct SessionPipe: Sendable {
     /// Subscribing a delegate again, for example whenever a share starts, changes its resolution and nothing else; one
     /// ``unsubscribe(_:)`` ends the subscription.
     ///
-    /// Throws `noSuchUser` if another user isn't in the room, `alreadyInUse` if the delegate is subscribed in another format,
+    /// Throws `noSuchUser` if the user is remote and isn't in the room, `alreadyInUse` if the delegate is subscribed in another format,
     /// and what ``RawDataPipeNode/subscribe(_:resolution:format:)`` throws.
     ///
     /// - Parameters:
@@ -114,8 +114,8 @@ public struct SessionPipe: Sendable {
 
     /// Stops delivery to `delegate`. When this returns, no callback is running and none will follow.
     ///
-    /// Waits for a running callback to return. After the last delegate has unsubscribed, the session no longer reads the
-    /// user's video. Throws `wrongUsage` if the delegate isn't subscribed.
+    /// Waits for a running callback to return. The delegate isn't told that the stream is off. After the last delegate has
+    /// unsubscribed, the session no longer reads the user's video. Throws `wrongUsage` if the delegate isn't subscribed.
     public func unsubscribe(_ delegate: some RawDataDelegate) async throws(MediaGraphError) {
         try await reader.unsubscribe(delegate)
     }

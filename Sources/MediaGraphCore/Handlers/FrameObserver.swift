@@ -2,6 +2,10 @@ import GStreamer
 import Synchronization
 
 /// How a frame observer wants its frames (Agora's getVideoFormatPreference, getRotationApplied, getMirrorApplied).
+///
+/// Converting a frame between RGB and YUV and back changes values by a few levels, even if the observer edits nothing:
+/// prefer the stream's own format where that matters. Frames in `i422` and `a420` can't be rotated or mirrored; the
+/// observer then gets none, and there is a warning.
 public struct FramePreference: Sendable, Hashable {
     /// The pixel format of the frames.
     public var format: VideoFormat

@@ -78,7 +78,8 @@ public enum Verdict: Sendable, Hashable {
     /// The frame is dropped, and counted as dropped.
     case drop
     /// The stream can't continue: the graph ends with an error on the bus that gives this reason and the handler's
-    /// name, whatever `on-error` says. A handler that fails on a single frame throws instead.
+    /// name, whatever `on-error` says. A handler that fails on a single frame throws instead. If the handler's frames come
+    /// from a session's own camera, only that stream ends, with a warning.
     case fail(String)
 }
 

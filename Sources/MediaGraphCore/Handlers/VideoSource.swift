@@ -12,9 +12,9 @@ public protocol VideoSource: AnyObject, Sendable {
     var capabilities: [VideoCapability] { get }
     /// Called when the node goes to READY. Store the sender; it refuses frames until `startSend`.
     ///
-    /// `supported` are the `capabilities` that downstream accepts, or, if the source declares none, the common sizes and
-    /// rates from 160×90 at 15 frames/s that it accepts; in a session, of these the ones within its
-    /// configuration (`video-config`), or all if none is. `suggested` is the largest of them, by area, then by rate;
+    /// `supported` are the `capabilities` that downstream accepts. If the source declares none, they are the common sizes
+    /// and rates that downstream accepts, from 160×90 at 15 frames/s. In a session, only those within its configuration
+    /// (`video-config`) are supported, or all if none is. `suggested` is the largest of them, by area, then by rate;
     /// `nil` if there are none. In a session, it is the least of what the session is configured for, what the source can
     /// send, and what the readers need.
     func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) throws

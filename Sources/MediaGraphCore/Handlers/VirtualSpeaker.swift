@@ -2,7 +2,7 @@ import GStreamer
 
 /// Receives the sound that a speaker would play (Zoom's `ZoomVideoSDKVirtualAudioSpeaker`): the mix of all users, each
 /// user alone, and the sound of a share. The sound is 16-bit PCM with the node's `rate` and `channels`, whatever the
-/// users send.
+/// users send. Blocks need not have the sizes in which they were sent.
 ///
 /// All calls are made one at a time, and those of each stream in order: status on, blocks, status off. The node's
 /// `backpressure` decides on which thread. If it drops blocks, the calls are made on the node's own thread, and a slow

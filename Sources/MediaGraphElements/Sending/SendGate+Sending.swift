@@ -93,7 +93,8 @@ extension SendGate {
             ?? .wrongUsage(
                 .init(
                     Payload.actionName,
-                    actual: "is only possible between startSend and stopSend, or their counterparts of this source"))
+                    actual: "is only possible between startSend and stopSend, or this source's corresponding callbacks")
+            )
     }
 
     private var endedError: MediaGraphError? {

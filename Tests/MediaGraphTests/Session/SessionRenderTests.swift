@@ -198,7 +198,7 @@ import Testing
     }
 
     @Test(
-        "CR-2 an impossible custom render is an error of the session, before anything runs",
+        "CR-2 an impossible custom render makes Session.init throw",
         arguments: [
             (CustomVideoRender(engineRender: "nosuchsink"), MediaGraphError.Code.invalidParameter),
             (CustomVideoRender(engineRender: "videoconvert"), .invalidParameter),

@@ -32,7 +32,7 @@ import Testing
                 return condition()
             }
         }
-        // The own pipe is there before the first frame.
+        // The user's own pipe is there before the first frame.
         let own = PipeLog()
         try bob.localUser.sharePipe.subscribe(own, resolution: .p90)
         #expect(send { user.isSending(.share) && own.count > 0 })

@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(
-        "SE-13 a user comes back with another codec, or without one, and is decoded again",
+        "SE-13 a returning user's video is decoded, whatever its codec",
         arguments: [("decodebin", [vp8, h264, picture, vp8]), ("vp8dec", [vp8, vp8])])
     func anotherCodec(decoder: String, cameras: [String]) async throws {
         let room = "\(#function) \(decoder)"
@@ -171,7 +171,7 @@ import Testing
         for session in [alice, bob] { await session.leave() }
     }
 
-    @Test("SE-13 an invalid decoder, or one beside encoded frames, is an error of the session")
+    @Test("SE-13 an invalid decoder, or one beside encoded frames, makes Session.init throw")
     func invalidDecoder() throws {
         #expect(throws: MediaGraphError.self) { try alice(#function) { $0.videoDecoder = "nosuchdecoder" } }
         let error = #expect(throws: MediaGraphError.self) {

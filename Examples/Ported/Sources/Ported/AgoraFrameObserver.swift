@@ -2,7 +2,7 @@ import MediaGraph
 
 // Ported from Agora's AgoraVideoDataFrameProtocol: an observer with all required methods, in read-write mode.
 //
-// More than names: one property holds the three preferences; a verdict is an enum; a user has a name; reading and
+// Changes besides names: one property holds the three preferences; a verdict is an enum; a user has a name; reading and
 // editing are two protocols.
 //
 // Faults of the original: YES and NO are both documented as "if the video frame processing fails", so it is unclear
@@ -74,7 +74,7 @@ extension Sample {
     static let agoraFrameObserver = Sample(
         name: "agora-frame-observer", summary: "AgoraVideoDataFrameProtocol at its three positions, editing RGBA"
     ) { frames in
-        let (lines, reader) = (Lines(), Lines())
+        let (lines, delivered) = (Lines(), Lines())
         let gray = "videotestsrc is-live=true pattern=solid-color foreground-color=0xff646464 ! "
         // Held sideways.
         let camera =
@@ -89,18 +89,18 @@ extension Sample {
             },
             bob: { $0.camera = camera })
         // What the observer has written and passed on is what the other user gets.
-        let delegate = PixelReader(lines: reader)
+        let delegate = PixelReader(lines: delivered)
         try call.user.videoPipe.subscribe(delegate, resolution: .native, format: .rgba)
         // The observer drops each frame of the other user, so nothing of this comes.
         let dropped = PixelReader(lines: lines)
         try call.alice.user("bob").videoPipe.subscribe(dropped, resolution: .native, format: .rgba)
         let positions = ["captured", "sent", "received"]
         for position in positions { try await lines.wait(for: frames, position) }
-        try await reader.wait(for: frames, "encoded")
+        try await delivered.wait(for: frames, "delivered")
         await call.leave()
         return withExtendedLifetime((delegate, dropped)) {
-            positions.flatMap { lines.about($0).prefix(frames) } + reader.about("encoded").prefix(frames)
-                + lines.about("encoded")
+            positions.flatMap { lines.about($0).prefix(frames) } + delivered.about("delivered").prefix(frames)
+                + lines.about("delivered")
         }
     }
 }
@@ -117,6 +117,6 @@ private final class PixelReader: RawDataDelegate {
             let row = plane.row(y)
             for x in 0..<frame.width where row[4 * x] == 55 { corner += 1 }
         }
-        lines.add("encoded: \(frame.width)×\(frame.height), \(corner) pixels of the corner")
+        lines.add("delivered: \(frame.width)×\(frame.height), \(corner) pixels of the corner")
     }
 }

@@ -3,7 +3,7 @@ import MediaGraph
 // Ported from ZEGO Express's "Custom Video Rendering": enableCustomVideoRender, setCustomVideoRenderHandler, the
 // handler's callbacks, and rendering of the preview and of a played stream.
 //
-// More than names: the configuration is part of the session's context; a canvas is a description instead of a view, and
+// Changes besides names: the configuration is part of the session's context; a canvas is a description instead of a view, and
 // so is enableEngineRender; the handler subscribes to the preview and to each user's pipe, and one method for each type
 // of frame gets both; a stream is played when its user is there.
 //

@@ -3,7 +3,7 @@ import MediaGraph
 // Ported from the Zoom Video SDK's "Remove backgrounds with an alpha channel": turning it on, its callback, and
 // alphaBuffer (Swift and Objective-C).
 //
-// More than names: what makes the mask is part of the context, as are the role and the permission, which the SDK takes
+// Changes besides names: what makes the mask is part of the context, as are the role and the permission, which the SDK takes
 // from a token. Turning it on throws.
 //
 // Faults of the original: it asks whether the device supports alpha, and later whether alpha is on, and ignores both

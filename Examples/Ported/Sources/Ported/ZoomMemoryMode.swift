@@ -4,7 +4,7 @@ import Synchronization
 // Ported from the Zoom Video SDK's "Raw data": the memory modes in ZoomVideoSDKInitParams (videoRawdataMemoryMode,
 // shareRawdataMemoryMode and audioRawdataMemoryMode, all heap), and a delegate that keeps what it receives.
 //
-// More than names: the modes are part of the session's context.
+// Changes besides names: the modes are part of the session's context.
 //
 // Faults of the original: a callback can't tell which mode is set. A pointer that is kept in stack mode is read after
 // its memory has been freed, and a frame that isn't released in heap mode leaks. Here a callback borrows its frame in

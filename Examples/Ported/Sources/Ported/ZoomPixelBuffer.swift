@@ -3,7 +3,7 @@ import MediaGraph
 // Ported from the Zoom Video SDK's "Receive raw video data": onPixelBuffer of the ZoomVideoSDKRawDataPipeDelegate
 // (Swift and Objective-C).
 //
-// More than names: a session delivers raw frames or native buffers, and native ones in their own size only.
+// Changes besides names: a session delivers raw frames or native buffers, and native ones in their own size only.
 //
 // Faults of the original: the same delegate implements onRawDataFrameReceived too. The documents themselves advise
 // against this, because every frame is then made twice. In Swift, the buffer is an implicitly unwrapped optional.

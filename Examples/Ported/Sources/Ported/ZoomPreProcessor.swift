@@ -3,7 +3,7 @@ import MediaGraph
 // Ported from the Zoom Video SDK: MyPreProcessor of "Pre-process raw video data" (Swift and Objective-C), and
 // onPreProcessRawData of "Raw data".
 //
-// More than names: the frame is `inout`, and the method returns whether it is passed on.
+// Changes besides names: the frame is `inout`, and the method returns whether it is passed on.
 //
 // Faults of the original: the method can neither drop a frame nor report a failure. The planes' strides, and the time
 // for which the frame is valid, are unknown. Here a plane has rows, and the frame can't be used after the call.

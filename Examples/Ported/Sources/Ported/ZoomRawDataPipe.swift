@@ -5,7 +5,7 @@ import MediaGraph
 // reading a frame, and retaining one past the callback (Swift and Objective-C). onPixelBuffer has a sample of its own,
 // as the documents advise.
 //
-// More than names: a format is a pixel format and a range; planes have rows, and reading them throws if the format has
+// Changes besides names: a format is a pixel format and a range; planes have rows, and reading them throws if the format has
 // no such plane; the status is a Boolean; retaining returns an owned frame, which Swift releases; subscribing throws;
 // unsubscribing waits.
 //

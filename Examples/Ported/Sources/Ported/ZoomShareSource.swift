@@ -5,7 +5,7 @@ import Synchronization
 // Ported from the Zoom Video SDK's "Send raw share data": MyShareSource.swift and MyShareSource.m, and
 // RawShareDataExample of "Raw data".
 //
-// More than names: the properties are behind a `Mutex` or `Atomic`. Sending throws, and in a task it may suspend.
+// Changes besides names: the properties are behind a `Mutex` or `Atomic`. Sending throws, and in a task it may suspend.
 // Starting the share throws.
 //
 // Faults of the original: the results of sending a frame and of starting the share are ignored. RawShareDataExample

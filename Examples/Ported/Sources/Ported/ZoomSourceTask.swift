@@ -3,7 +3,7 @@ import Synchronization
 
 // Ported from the Zoom Video SDK's "Send raw video data": MyVideoSource.swift.
 //
-// More than names: both properties are behind a `Mutex`, because the SDK's thread writes them while the task reads one.
+// Changes besides names: both properties are behind a `Mutex`, because the SDK's thread writes them while the task reads one.
 // Sending throws, and in a task it may suspend.
 //
 // Faults of the original: the result of sending a frame is ignored. Sleeping 33 ms in addition to the time that a frame

@@ -4,10 +4,10 @@ import Synchronization
 
 // Ported from the Zoom Video SDK's "Send raw video data": MyVideoSource.m.
 //
-// More than names: the properties are a `Mutex` and an `Atomic`. Sending throws.
+// Changes besides names: the properties are a `Mutex` and an `Atomic`. Sending throws.
 //
 // Faults of the original: two threads use `running`, a plain BOOL. A start within 33 ms of a stop leaves two loops
-// running, which this port does too: a source that must not do that gives each loop a flag of its own.
+// running. This port keeps the fault; to avoid it, give each loop its own flag.
 
 private final class MyThreadedVideoSource: VideoSource {
     private let sender = Mutex<VideoSender?>(nil)

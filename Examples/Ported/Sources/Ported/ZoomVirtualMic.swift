@@ -5,7 +5,7 @@ import Synchronization
 // Ported from the Zoom Video SDK's "Send raw audio data": MyVirtualMic.swift and MyVirtualMic.m, and VirtualMicExample
 // of "Raw data".
 //
-// More than names: the properties are behind a `Mutex` or `Atomic`. Sending throws, and in a task it may suspend.
+// Changes besides names: the properties are behind a `Mutex` or `Atomic`. Sending throws, and in a task it may suspend.
 //
 // Faults of the original: the result of sending a chunk is ignored. The loops never sleep, so their rate is undefined.
 // Here `send` waits until the node has room, so the node sets the pace. VirtualMicExample sends 0 bytes at 0 Hz, which

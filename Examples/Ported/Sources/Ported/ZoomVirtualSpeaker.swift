@@ -3,7 +3,7 @@ import MediaGraph
 // Ported from the Zoom Video SDK's "Receive raw audio for virtual speaker": VirtualSpeakerExample (Swift and
 // Objective-C).
 //
-// More than names: none.
+// Changes besides names: none.
 //
 // The original doesn't document the thread of the three callbacks, whether two may be called at once, and what happens
 // if one takes long ("Play the raw audio here"). Here callbacks are called one at a time. If the handler is too slow,

@@ -171,6 +171,6 @@ import Testing
         #expect(
             lines == five("captured: 180×320 RGBA, first red 100") + five("sent: 180×320 RGBA, first red 55")
                 + five("received: user bob, 180×320 RGBA, first red 100")
-                + five("encoded: 320×180, 256 pixels of the corner"))
+                + five("delivered: 320×180, 256 pixels of the corner"))
     }
 }

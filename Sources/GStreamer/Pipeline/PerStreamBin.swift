@@ -5,9 +5,9 @@ import Synchronization
 /// A bin that passes one stream through elements, which are made anew for each stream (STREAM_START) and each other kind of
 /// media.
 ///
-/// So the elements may be ones that take only one stream, such as `decodebin`. What happens to them isn't passed upstream: if
+/// So the elements may be ones that take only one stream, such as `decodebin`. Their errors and EOS aren't passed upstream: if
 /// they have failed, or there are none, buffers are dropped.
-package final class StreamFilter: Sendable {
+package final class PerStreamBin: Sendable {
     private struct State: Sendable {
         /// The elements, as a bin; `nil` before the first format and after a failure.
         var current: Element?
@@ -43,7 +43,7 @@ package final class StreamFilter: Sendable {
         source = GhostPad(gst_ghost_pad_new_no_target("src", GST_PAD_SRC)!)
         // Otherwise elements that are waiting for data would keep the pipeline from starting.
         bin.configure("async-handling", to: true)
-        follow()
+        installPadFunctions()
         for pad in [sink, source] { gst_element_add_pad(bin.element, pad.raw) }
     }
 
@@ -54,11 +54,11 @@ package final class StreamFilter: Sendable {
             parsing: "identity name=\(inlet) ! \(description) ! identity name=\(outlet)", inlet: inlet, outlet: outlet)
     }
 
-    private func follow() {
+    private func installPadFunctions() {
         gst_pad_set_event_function_full(
             sink.raw,
             { pad, parent, event in
-                if let filter = StreamFilter.of(pad!) {
+                if let filter = PerStreamBin.of(pad!) {
                     switch event!.pointee.type {
                     case GST_EVENT_STREAM_START: filter.state.withLock { $0.isNew = true }
                     case GST_EVENT_CAPS: filter.prepare(for: Caps(of: event!))
@@ -75,19 +75,19 @@ package final class StreamFilter: Sendable {
                 let flow = gst_proxy_pad_chain_default(pad, parent, buffer)
                 // The elements have posted an error, or have ended by themselves.
                 return flow == GST_FLOW_ERROR || flow == GST_FLOW_EOS ? GST_FLOW_OK : flow
-            }, Unmanaged.passRetained(WeakFilter(self)).toOpaque(),
-            { Unmanaged<WeakFilter>.fromOpaque($0!).release() })
+            }, Unmanaged.passRetained(WeakBin(self)).toOpaque(),
+            { Unmanaged<WeakBin>.fromOpaque($0!).release() })
     }
 
-    private final class WeakFilter: Sendable {
+    private final class WeakBin: Sendable {
         private let filter = Mutex<Reference>(Reference())
-        struct Reference { weak var filter: StreamFilter? }
-        init(_ filter: StreamFilter) { self.filter.withLock { $0.filter = filter } }
-        var value: StreamFilter? { filter.withLock { $0.filter } }
+        struct Reference { weak var filter: PerStreamBin? }
+        init(_ filter: PerStreamBin) { self.filter.withLock { $0.filter = filter } }
+        var value: PerStreamBin? { filter.withLock { $0.filter } }
     }
 
-    private static func of(_ pad: UnsafeMutablePointer<GstPad>) -> StreamFilter? {
-        Unmanaged<WeakFilter>.fromOpaque(pad.pointee.chaindata).takeUnretainedValue().value
+    private static func of(_ pad: UnsafeMutablePointer<GstPad>) -> PerStreamBin? {
+        Unmanaged<WeakBin>.fromOpaque(pad.pointee.chaindata).takeUnretainedValue().value
     }
 
     /// Makes new elements if a stream has begun, or if it goes on with another kind of media. `nil` means the current format.
@@ -111,9 +111,9 @@ package final class StreamFilter: Sendable {
         if let old { retire(old) }
     }
 
-    /// Takes the elements out of the stream if `element`, which has failed, is one of them. Returns whether it is one of these
-    /// or earlier elements. The stream is dropped until it begins anew.
-    package func forget(ifItContains element: Element) -> Bool {
+    /// Takes the elements out of the stream if `element`, which has failed, is one of them. Returns whether it is
+    /// part of the current or retired elements. The stream is dropped until it begins anew.
+    package func detach(ifContaining element: Element) -> Bool {
         let parts = Array(sequence(first: element, next: \.parent))
         let (isPart, failed) = state.withLock { state -> (Bool, Element?) in
             guard let current = state.current, parts.contains(current) else {
