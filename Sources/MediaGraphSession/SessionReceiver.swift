@@ -328,7 +328,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         let remedy =
             !format.isEncoded && taken.canIntersect(StreamFormat.encoded)
             ? "replace the decoder with decodebin, or set the rawdatapipe's buffer-type to raw"
-            : "insert \(format.converters) between them"
+            : "insert \(format.converters) between them\(format.isEncoded ? ", or in Swift set SessionContext.videoDecoder" : "")"
         postWarning(
             .notNegotiated, "\(names.pad) can't deliver \(names.sender)'s stream: \(difference). To fix it, \(remedy)")
     }

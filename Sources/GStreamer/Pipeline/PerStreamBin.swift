@@ -17,6 +17,12 @@ package final class PerStreamBin: Sendable {
         var isNew = true
         /// The media type of the current format.
         var mediaType: String?
+
+        mutating func retireCurrent() -> Element? {
+            defer { current = nil }
+            if let current { retired.append(current) }
+            return current
+        }
     }
 
     /// The bin, with the pads `sink` and `src`.
@@ -77,6 +83,18 @@ package final class PerStreamBin: Sendable {
                 return flow == GST_FLOW_ERROR || flow == GST_FLOW_EOS ? GST_FLOW_OK : flow
             }, Unmanaged.passRetained(WeakBin(self)).toOpaque(),
             { Unmanaged<WeakBin>.fromOpaque($0!).release() })
+        // Without elements, upstream still answers for its latency: otherwise the whole pipeline would have none.
+        gst_pad_set_query_function_full(
+            source.raw,
+            { pad, parent, query in
+                if query!.pointee.type == GST_QUERY_LATENCY, let bin = PerStreamBin.of(latencyOf: pad!),
+                    bin.state.withLock({ $0.current == nil })
+                {
+                    return gst_pad_peer_query(bin.sink.raw, query)
+                }
+                return gst_pad_query_default(pad, parent, query)
+            }, Unmanaged.passRetained(WeakBin(self)).toOpaque(),
+            { Unmanaged<WeakBin>.fromOpaque($0!).release() })
     }
 
     private final class WeakBin: Sendable {
@@ -90,25 +108,33 @@ package final class PerStreamBin: Sendable {
         Unmanaged<WeakBin>.fromOpaque(pad.pointee.chaindata).takeUnretainedValue().value
     }
 
+    private static func of(latencyOf pad: UnsafeMutablePointer<GstPad>) -> PerStreamBin? {
+        Unmanaged<WeakBin>.fromOpaque(pad.pointee.querydata).takeUnretainedValue().value
+    }
+
     /// Makes new elements if a stream has begun, or if it goes on with another kind of media. `nil` means the current format.
     /// Called on the streaming thread before the elements get the event, so nothing is passing through them from upstream.
     private func prepare(for caps: Caps?) {
-        let old = state.withLock { state -> Element? in
+        let (isDue, old) = state.withLock { state -> (Bool, Element?) in
             let mediaType = caps?.mediaTypes.first ?? state.mediaType
-            guard let mediaType, state.isNew || state.mediaType != mediaType else { return nil }
+            guard let mediaType, state.isNew || state.mediaType != mediaType else { return (false, nil) }
             (state.isNew, state.mediaType) = (false, mediaType)
-            let old = state.current
-            if let old { state.retired.append(old) }
-            // Can't fail: the description was parsed before.
-            state.current = try? Self.make(description)
-            guard let new = state.current else { return old }
-            gst_bin_add(bin.raw.assumingMemoryBound(to: GstBin.self), new.element)
-            new.syncState()
+            return (true, state.retireCurrent())
+        }
+        guard isDue else { return }
+        if let old { retire(old) }
+        // Can't fail: the description was parsed before.
+        guard let new = try? Self.make(description) else { return }
+        gst_bin_add(bin.raw.assumingMemoryBound(to: GstBin.self), new.element)
+        state.withLock { $0.current = new }
+        // Without the lock: an element that can't start posts an error, which may lead to `detach`.
+        new.syncState()
+        state.withLock { state in
+            guard state.current == new else { return }
             source.setTarget(new.staticPad("src"))
             sink.setTarget(new.staticPad("sink"))
-            return old
         }
-        if let old { retire(old) }
+        bin.postLatencyChanged()
     }
 
     /// Takes the elements out of the stream if `element`, which has failed, is one of them. Returns whether it is
@@ -119,11 +145,9 @@ package final class PerStreamBin: Sendable {
             guard let current = state.current, parts.contains(current) else {
                 return (parts.contains { state.retired.contains($0) }, nil)
             }
-            state.current = nil
-            state.retired.append(current)
             sink.setTarget(nil)
             source.setTarget(nil)
-            return (true, current)
+            return (true, state.retireCurrent())
         }
         if let failed { retire(failed) }
         return isPart

@@ -41,7 +41,8 @@ public struct SessionContext: Sendable {
     /// A video source that replaces the camera (externalVideoSourceDelegate). The user sends no video if this and
     /// `camera` are both `nil`.
     public var externalVideoSource: (any VideoSource)?
-    /// The camera, as a description of elements that ends with video, such as `v4l2src`.
+    /// The camera, as a description of elements that ends with video, such as `v4l2src`. The video must be raw if there is a
+    /// pre-processor, a frame observer or editor, or an alpha mask.
     public var camera: String?
     /// A second camera, sent as the auxiliary channel, as a description like that of `camera`.
     public var auxCamera: String?
@@ -63,8 +64,8 @@ public struct SessionContext: Sendable {
     /// method=green`. An empty string uses the alpha of the camera's frames. With `nil` the session has no alpha
     /// channel. ``SessionVideoHelper`` turns the alpha channel on and off.
     public var alphaMask: String?
-    /// Edits the camera's frames before they are sent (preProcessorDelegate). They are converted to I420, or to A420 if they
-    /// have alpha, unless the processor declares its ``VideoProcessor/formats``. Not allowed together with
+    /// Edits the camera's frames before they are sent (preProcessorDelegate). They are converted to I420, or with
+    /// an `alphaMask` to A420 if they have alpha, unless the processor declares its ``VideoProcessor/formats``. Not allowed together with
     /// `externalVideoSource`.
     public var preProcessor: (any VideoProcessor & Sendable)?
 
@@ -196,6 +197,11 @@ extension SessionContext {
             try PadSplitters.validate(decoder: videoDecoder)
         }
         if let customVideoRender { try customVideoRender.validate() }
+        if alphaMask != nil, camera == nil, externalVideoSource == nil {
+            throw .wrongUsage(
+                .init(
+                    "the session's alpha mask", actual: "needs a camera; set camera or externalVideoSource too"))
+        }
         if preProcessor != nil, camera == nil {
             throw .wrongUsage(.init("the session's pre-processor", actual: "needs a camera; set camera too"))
         }
@@ -263,7 +269,8 @@ extension SessionContext {
     /// A pre-processor that declares no formats gets planar YUV, as in the SDKs, whatever the camera delivers.
     private func preProcessorText(_ processor: any VideoProcessor) -> String {
         let declared = type(of: processor).formats
-        let formats = (declared.isEmpty ? [.i420, .a420] : declared).map(\.gstreamerName).joined(separator: ",")
+        let planar: [VideoFormat] = alphaMask == nil ? [.i420] : [.i420, .a420]
+        let formats = (declared.isEmpty ? planar : declared).map(\.gstreamerName).joined(separator: ",")
         return "videoconvert name=\(Self.preProcessorInput) ! video/x-raw,format={\(formats)} ! "
             + "preprocessor name=preprocessor \(onErrorText)"
     }

@@ -34,7 +34,7 @@ extension ObservesSession {
 /// Observes a session's frames without changing them (Agora's registerVideoFrameObserver in read-only mode). The
 /// default implementations pass every frame.
 ///
-/// Return `.drop` to keep a frame from the pre-processor, from the other users, or from the user's pipe, depending on
+/// A method with another signature than one of these isn't called. Return `.drop` to keep a frame from the pre-processor, from the other users, or from the user's pipe, depending on
 /// the position. A thrown error costs what ``SessionContext/onError`` says, by default nothing but a warning.
 public protocol SessionFrameObserver: ObservesSession {
     /// Called with each frame of the local user's main camera, as it was captured (onCaptureVideoFrame).

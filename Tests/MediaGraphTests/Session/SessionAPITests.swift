@@ -272,6 +272,11 @@ import Testing
         var context = SessionContext(user: "alice", room: #function)
         context.preProcessor = Marker()
         #expect(throws: MediaGraphError.self) { try Session(context) }
+        context.preProcessor = nil
+        context.alphaMask = "alpha method=green"
+        let maskOnly = #expect(throws: MediaGraphError.self) { try Session(context) }
+        #expect(maskOnly?.code == .wrongUsage)
+        (context.alphaMask, context.preProcessor) = (nil, Marker())
         context.externalVideoSource = RecordingSource()
         let both = #expect(throws: MediaGraphError.self) { try Session(context) }
         #expect(both?.code == .wrongUsage)
@@ -286,7 +291,7 @@ import Testing
 
     @Test(
         "PP-7 a pre-processor without formats gets I420 from any camera, and A420 where there is alpha",
-        arguments: [("RGBx", nil), ("YUY2", nil), ("NV12", "alpha method=green")] as [(String, String?)])
+        arguments: [("RGBx", nil), ("YUY2", nil), ("ABGR", nil), ("NV12", "alpha method=green")] as [(String, String?)])
     func preProcessorFormat(camera: String, mask: String?) async throws {
         struct Reader: VideoProcessor {
             let seen: Log<String>

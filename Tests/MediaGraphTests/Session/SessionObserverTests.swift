@@ -117,7 +117,7 @@ import Testing
         #expect(Set(observer.calls.all) == ["captured 16", "pre-encode 200"])
         #expect(
             alice.description.contains(
-                "frameobserver name=post_capture position=post-capture on-error=pass ! videoconvert name=preprocessor_input ! video/x-raw,format={I420,A420} ! preprocessor name=preprocessor on-error=pass ! frameobserver name=pre_encoder"
+                "frameobserver name=post_capture position=post-capture on-error=pass ! videoconvert name=preprocessor_input ! video/x-raw,format={I420} ! preprocessor name=preprocessor on-error=pass ! frameobserver name=pre_encoder"
             ))
     }
 

@@ -173,7 +173,7 @@ import Testing
             #expect(waitUntil { log.all.count == count + 1 })
         }
         let expected =
-            "call.video_bob can't deliver bob's stream: bob sends video/x-vp8; the linked element accepts video/x-raw. To fix it, insert decodebin between them"
+            "call.video_bob can't deliver bob's stream: bob sends video/x-vp8; the linked element accepts video/x-raw. To fix it, insert decodebin between them, or in Swift set SessionContext.videoDecoder"
         let isWarned = try await eventually { warnings.all.contains { $0.contains(expected) } }
         #expect(isWarned, "\(warnings.all)")
         for graph in [reader, bob, carol] { await graph.stop() }

@@ -158,6 +158,25 @@ import Testing
         for session in [alice, carol] { await session.leave() }
     }
 
+    @Test("SE-13 SE-4 a decoder that can't start costs its user's video, with a warning, and latency is still known")
+    func decoderWithoutStart() async throws {
+        let room = #function
+        let alice = try alice(room) { $0.videoDecoder = "decodebin ! gdkpixbufoverlay location=/nowhere.png" }
+        let log = SessionLog()
+        alice.delegate = log
+        let bob = try session("bob", room) { $0.camera = Self.vp8 }
+        for session in [alice, bob] { try await session.join() }
+        #expect(try await eventually { alice.remoteUsers.count == 1 })
+        let frames = PipeLog()
+        try alice.user("bob").videoPipe.subscribe(frames, resolution: .native)
+        #expect(try await eventually { log.log.all.contains { $0.contains("/nowhere.png") } }, "\(log.log.all)")
+        #expect(alice.isJoined && frames.count == 0)
+        // The pipeline's latency isn't known if one of its branches can't tell its own.
+        let pipe = try #require(alice.graph.element("video_bob").staticPad("sink"))
+        #expect(try await eventually { pipe.upstreamLatency()?.isLive == true })
+        for session in [alice, bob] { await session.leave() }
+    }
+
     @Test("CR-8 without a decoder in the session, a canvas may decode by itself")
     func canvas() async throws {
         let (alice, bob) = (try session("alice", #function), try session("bob", #function) { $0.camera = Self.vp8 })
