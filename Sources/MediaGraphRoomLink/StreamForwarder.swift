@@ -80,21 +80,20 @@ final class StreamForwarder: Sendable {
 
     /// Adds a peer, or changes the resolution that it wants.
     func add(_ peer: RoomPeer, _ resolution: Resolution) {
-        let isLate = state.withLock { state in
+        reader.requestLatestWhenIdle()
+        state.withLock { state in
             state.demands[ObjectIdentifier(peer)] = resolution
-            guard !state.peers.contains(where: { $0 === peer }) else { return false }
+            guard !state.peers.contains(where: { $0 === peer }) else { return }
             state.peers.append(peer)
             if state.format?.isEncoded == true { state.behind.insert(ObjectIdentifier(peer)) }
-            guard state.hasBegun else { return false }
+            guard state.hasBegun else { return }
             peer.send(.begin(stream.key))
             if let caps = state.caps { peer.send(.caps(stream.key, caps)) }
             if state.hasAlpha { peer.send(.alpha(stream.key, true)) }
             if let timing = state.timing { peer.send(.latency(stream.key, timing.latency.nanoseconds)) }
             if state.isOn { peer.send(.status(stream.key, true)) }
-            return state.isOn
         }
         reader.negotiate()
-        if isLate { stream.offerLatest(to: reader) }
     }
 
     /// Removes a peer. Returns true if no peer is left. Unless the peer is gone, it may still use the buffers that it
@@ -171,6 +170,8 @@ final class StreamForwarder: Sendable {
     private func adapt() {
         // Tell the sender what resolution is needed. On this thread, because `add` and `remove` are called under locks.
         if let demand = state.withLock({ $0.demand }) { reader.setDemand(demand) }
+        // Peers forget a share's last frame with its format.
+        reader.requestLatestWhenIdle()
         warn(
             state.withLock { state in
                 guard let format = state.format, let demand = state.demand, format.scaler(demand) !== state.scaler

@@ -4,9 +4,10 @@ package struct FrameOrder: Sendable {
 
     package init() {}
 
-    /// Records an arriving frame. Returns whether frames were lost between the previous one and this one.
+    /// Records an arriving frame. Returns whether frames were lost between the previous one and this one, which may be the
+    /// same frame again.
     package mutating func hasGap(before number: UInt64) -> Bool {
         defer { last = number }
-        return last.map { number != $0 + 1 } ?? false
+        return last.map { number != $0 + 1 && number != $0 } ?? false
     }
 }

@@ -44,9 +44,6 @@ package enum OutputKey: Sendable, Hashable {
         return key
     }
 
-    /// Whether the stream is the picture of a share.
-    var isShare: Bool { if case .of(let key) = self { key.kind == .share } else { false } }
-
     /// The sender's name in messages.
     var sender: String {
         switch self {

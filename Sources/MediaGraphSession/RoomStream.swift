@@ -48,8 +48,13 @@ package final class RoomStream: Sendable {
             return buffer
         }
 
-        /// Queues the frame for a reader that has nothing else to show.
-        func offer(to reader: StreamReader) { if let buffer { reader.offerAgain(buffer.access, number: number) } }
+        /// Queues the frame for a reader that has nothing else to show, with the current time: a sink would drop an old one.
+        func offer(to reader: StreamReader, _ timing: StreamTiming?) {
+            guard let buffer else { return }
+            let current = buffer.access.retained.writable()
+            if let now = timing?.now { current.access.presentationTimestamp = now }
+            reader.offerAgain(current.access, number: number)
+        }
     }
 
     fileprivate struct PublisherReference: Sendable {
@@ -109,7 +114,7 @@ package final class RoomStream: Sendable {
             if let timing = state.timing { reader.signal(.timing(timing)) }
             if let refusal = state.refusal { reader.signal(.refused(refusal)) }
             if state.isOn { reader.signal(.status(true)) }
-            state.latest.offer(to: reader)
+            state.latest.offer(to: reader, state.timing)
         }
         demandChanged()
         if isEncodedAndOn { requestKeyFrame() }
@@ -123,7 +128,7 @@ package final class RoomStream: Sendable {
     }
 
     /// Queues a share's last frame for a reader that may have missed it, because nothing was linked to its pad.
-    package func offerLatest(to reader: StreamReader) { state.withLock { $0.latest.offer(to: reader) } }
+    package func offerLatest(to reader: StreamReader) { state.withLock { $0.latest.offer(to: reader, $0.timing) } }
 
     /// Whether a reader added now has to wait for a key frame.
     private var isEncodedAndOn: Bool { state.withLock { $0.isOn && $0.format?.isEncoded == true } }
@@ -249,14 +254,16 @@ package final class RoomStream: Sendable {
     /// Mutes the local publisher's stream, which is off at once, or unmutes it, after which `setStatus(true)` turns it on
     /// again. Buffers in between are left out.
     func setMuted(_ isMuted: Bool) {
-        state.withLock { state in
+        change { state in
             state.isMuted = isMuted
-            guard isMuted else { return }
+            guard isMuted else { return nil }
             state.isCut = true
             for reader in state.readers { reader.buffersWillBeMissing() }
-            guard state.isOn else { return }
-            state.isOn = false
-            state.tell(.status(false))
+            if state.isOn {
+                state.isOn = false
+                state.tell(.status(false))
+            }
+            return state.latest.replace()
         }
     }
 

@@ -52,8 +52,6 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         var sender: String
         /// The stream to report when it stalls; `nil` for a share, which sends only when something changes.
         var steady: StreamKey?
-        /// Whether the stream is the picture of a share, which may not change for a long time.
-        var isShare = false
     }
 
     /// How long a stream that is on must be silent before GAP events are sent.
@@ -96,10 +94,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         let receiver = ElementClass.implementation(of: element.element, as: SessionReceiver.self)
         let reader = StreamReader(bound: key.bound, clock: clock)
         receiver.reader.withLock { $0 = reader }
-        receiver.names.withLock {
-            $0 = Names(
-                pad: "\(session).\(key.padName)", sender: key.sender, steady: key.steady, isShare: key.isShare)
-        }
+        receiver.names.withLock { $0 = Names(pad: "\(session).\(key.padName)", sender: key.sender, steady: key.steady) }
         return (element, reader)
     }
 
@@ -145,27 +140,22 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
             case .buffer(let next):
                 isSilent = false
                 if shown.run != runs.load(ordering: .acquiring), let timing = shown.timing { announce(timing) }
-                let predatesSegment = shown.segment.map { !isInTime(next.buffer.access, $0) } ?? true
-                guard let segment = shown.segment, !predatesSegment || names.withLock({ $0.isShare }), !shown.isRefused
-                else {
+                guard let segment = shown.segment, isInTime(next.buffer.access, segment), !shown.isRefused else {
                     if shown.isRefused { pushGap(inPlaceOf: next.buffer.access) }
                     reader.drop(next.buffer)
                     continue
                 }
                 let size = next.byteCount
-                let shownFrame: Buffer
                 if let scaler = shown.scaler {
                     guard let scaled = scaler.scaled(next) else {
                         reader.drop(next.buffer)
                         continue
                     }
-                    shownFrame = placed(scaled.buffer.retained, next.number)
+                    buffer = placed(scaled.buffer.retained, next.number)
                     _ = next.buffer.take()
                 } else {
-                    shownFrame = placed(next.buffer.take(), next.number)
+                    buffer = placed(next.buffer.take(), next.number)
                 }
-                // The last frame of a share is shown however old it is.
-                buffer = predatesSegment ? atBeginning(of: segment, shownFrame) : shownFrame
                 reader.statistics.countFrame(bytes: size)
                 if !shown.hasDelivered, sourcePad.neighbor != nil { shown.hasDelivered = true }
                 return .ok
@@ -233,12 +223,6 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     private func isInTime(_ buffer: BufferAccess, _ segment: Segment) -> Bool {
         guard let timestamp = buffer.presentationTimestamp, shown.format?.isEncoded != true else { return true }
         return segment.runningTime(of: timestamp) != nil
-    }
-
-    private func atBeginning(of segment: Segment, _ buffer: consuming Buffer) -> Buffer {
-        let buffer = buffer.writable()
-        buffer.access.presentationTimestamp = segment.timestamp(at: .zero)
-        return buffer
     }
 
     /// Passes a change of the stream on to downstream.
@@ -361,9 +345,9 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
 
     override func received(_ structure: Structure) {
         guard structure.name == Resolution.demandChanged.name else { return }
-        downstreamReconfigured()
         // For a new reader behind the pad, or in another size.
-        reader.withLock { $0 }?.requestLatest()
+        reader.withLock { $0 }?.requestLatestWhenIdle()
+        downstreamReconfigured()
     }
 
     override func willDecideAllocation(_ query: AllocationQuery) { demand = Resolution(sufficientFor: query) }

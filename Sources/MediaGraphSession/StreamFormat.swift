@@ -122,7 +122,13 @@ package final class FrameScaler: Sendable {
     /// is exhausted.
     package func scaled(_ frame: StreamReader.Frame) -> Frame? {
         state.withLock { state in
-            if let known = state.recent.first(where: { $0.number == frame.number }) { return known }
+            let timestamp = frame.buffer.access.presentationTimestamp
+            // A share's last frame is sent again with another timestamp.
+            if let known = state.recent.first(where: {
+                $0.number == frame.number && $0.buffer.access.presentationTimestamp == timestamp
+            }) {
+                return known
+            }
             guard let made = make(frame, state.plan) else { return nil }
             if state.recent.count == Self.kept { state.recent.removeFirst() }
             state.recent.append(made)

@@ -102,6 +102,8 @@ package final class StreamReader: Sendable {
         var memoryNotice = MemoryNotice.none
         var isRefusedDownstream = false
         var stallWatch = StallWatch()
+        /// Whether a share's last frame is wanted again, unless another one comes soon.
+        var wantsLatest = false
         /// Whether a stall has ended and the reader hasn't been told yet.
         var hasResumed = false
 
@@ -344,6 +346,14 @@ package final class StreamReader: Sendable {
         stream?.demandChanged()
     }
 
+    /// How long a reader of a share that wants the last frame waits for another one, in nanoseconds.
+    private static let latestDelay: UInt64 = 100_000_000
+
+    /// Makes a share's last frame come again, if no other one comes soon. Takes effect with the next call of `next`.
+    package func requestLatestWhenIdle() {
+        monitor.withLock { state in state.wantsLatest = state.stream.stream?.key.kind == .share }
+    }
+
     /// Requests a share's last frame again.
     func requestLatest() { monitor.withLock { $0.stream.stream }?.offerLatest(to: self) }
 
@@ -370,7 +380,9 @@ package final class StreamReader: Sendable {
 
     /// Waits for the next step, at most for the timeout; with `nil`, as long as it takes.
     package func next(timeoutNanoseconds: UInt64? = nil) -> Step {
-        let step = monitor.wait(timeoutNanoseconds: timeoutNanoseconds) { state -> Step? in
+        let wantsLatest = monitor.withLock { $0.wantsLatest }
+        let timeout = wantsLatest ? min(timeoutNanoseconds ?? .max, Self.latestDelay) : timeoutNanoseconds
+        let step = monitor.wait(timeoutNanoseconds: timeout) { state -> Step? in
             guard !state.isFlushing else { return .flush }
             // First, because it refers to the format before a negotiation that may be due.
             guard !state.takeRefusal() else { return .refusedDownstream }
@@ -378,12 +390,18 @@ package final class StreamReader: Sendable {
             guard !state.takeMemoryNotice() else { return .memoryFull }
             guard !state.takeResumption() else { return .stalled(false) }
             switch state.queue.take() {
-            case .frame(let buffer): return .buffer(buffer)
+            case .frame(let buffer):
+                state.wantsLatest = false
+                return .buffer(buffer)
             case .signal(let signal): return .signal(signal)
             case nil: return state.isEnding ? .end : nil
             }
         }
-        return step ?? idle()
+        if let step { return step }
+        guard wantsLatest else { return idle() }
+        monitor.withLock { $0.wantsLatest = false }
+        requestLatest()
+        return next(timeoutNanoseconds: timeoutNanoseconds)
     }
 
     private func idle() -> Step {

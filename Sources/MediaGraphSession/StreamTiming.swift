@@ -15,6 +15,12 @@ package struct StreamTiming: Sendable {
         segment.shifted(byNanoseconds: offset(to: clock, baseTime: base))
     }
 
+    /// The timestamp of a buffer that is captured now; `nil` if the segment has none.
+    var now: ClockTime? {
+        let (time, base) = (clock.time.nanoseconds, baseTime.nanoseconds)
+        return time < base ? nil : segment.timestamp(at: ClockTime(nanoseconds: time - base))
+    }
+
     /// Returns how many nanoseconds the running time of another graph is ahead of the publisher's.
     ///
     /// Exact and constant if both graphs use the same clock, as all graphs without a device's clock do. Otherwise as

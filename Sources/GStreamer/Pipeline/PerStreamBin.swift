@@ -153,6 +153,17 @@ package final class PerStreamBin: Sendable {
         return isPart
     }
 
+    /// Takes the elements out, so that they aren't started again with the pipeline. The next stream gets new ones.
+    package func reset() {
+        let old = state.withLock { state in
+            state.isNew = true
+            sink.setTarget(nil)
+            source.setTarget(nil)
+            return state.retireCurrent()
+        }
+        if let old { retire(old) }
+    }
+
     /// Stops and removes elements that have been passed to `retire`. Waits for their streaming threads.
     package func remove(_ old: Element) {
         let isHere = state.withLock { state in

@@ -32,6 +32,8 @@ final class PadSplitters: Sendable {
 
     /// The splitters by the names of the session's pads.
     private let splitters = Mutex<[String: Splitter]>([:])
+    /// The decoders that are being removed: one may still fail.
+    private let removedDecoders = Mutex<[PerStreamBin]>([])
     private let decoder: String?
 
     /// Makes the splitters of a session, which decode each pad's video with the elements of `decoder`.
@@ -191,6 +193,8 @@ final class PadSplitters: Sendable {
     }
 
     private func remove(_ pad: String, _ splitter: Splitter, _ sessionGraph: SessionGraph) {
+        if let decoder = splitter.decoder { removedDecoders.withLock { $0.append(decoder) } }
+        defer { removedDecoders.withLock { $0.removeAll { $0 === splitter.decoder } } }
         splitters.withLock { $0[pad] = nil }
         sessionGraph.releasePad(pad)
         for element in [splitter.decoder?.bin, splitter.observer, splitter.tee].compactMap(\.self) {
@@ -216,8 +220,13 @@ final class PadSplitters: Sendable {
     /// Takes a decoder out of its stream, until the stream begins anew, if `element`, which has failed, is part of it. Returns
     /// whether it is part of one.
     func forgetDecoder(ifItContains element: Element) -> Bool {
-        let decoders = splitters.withLock { $0.values.compactMap(\.decoder) }
+        let decoders = removedDecoders.withLock { $0 } + splitters.withLock { $0.values.compactMap(\.decoder) }
         return decoders.contains { $0.detach(ifContaining: element) }
+    }
+
+    /// Removes the elements of all decoders, which are made anew with the next stream.
+    func resetDecoders() {
+        for decoder in splitters.withLock({ $0.values.compactMap(\.decoder) }) { decoder.reset() }
     }
 
     // MARK: As a description

@@ -415,6 +415,7 @@ public final class Session: Sendable {
             }
             alpha.withLock { $0 = AlphaAnnouncements() }
             for user in users { sessionGraph.enqueue { $0.observers?.left(user, $0) } }
+            sessionGraph.enqueue { $0.splitters.resetDecoders() }
             sound.forgetUsers()
             share.forget()
             if wasInRoom {

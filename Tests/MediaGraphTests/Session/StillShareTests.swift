@@ -39,6 +39,13 @@ import Testing
         try await bob.shareHelper.startSharing(Self.stillShare())
         #expect(try await eventually { (try? alice.user("bob").isSending(.share)) == true })
         let pipe = try alice.user("bob").sharePipe
+        let growing = PipeLog()
+        try pipe.subscribe(growing, resolution: .p90)
+        #expect(try await eventually { growing.log.all == ["on", "160x90"] })
+        try pipe.subscribe(growing, resolution: .native)
+        #expect(try await eventually { growing.log.all.last == "320x180" })
+        try await pipe.unsubscribe(growing)
+        await alice.settle()
         for round in 1...2 {
             let frames = Self.pictures()
             try pipe.subscribe(frames, resolution: .native)
@@ -75,6 +82,51 @@ import Testing
         for session in [carol, alice, bob] { await session.leave() }
     }
 
+    @Test("SE-13 CR-8 a sink that drops late frames shows a share's last frame, however old it is")
+    func oldFrame() async throws {
+        let (alice, bob) = (try session("alice", #function), try session("bob", #function))
+        for session in [alice, bob] { try await session.join() }
+        try await bob.shareHelper.startSharing(Self.stillShare())
+        #expect(try await eventually { (try? alice.user("bob").isSending(.share)) == true })
+        let clock = try #require(alice.graph.element("session").clock)
+        let pipe = try alice.user("bob").sharePipe
+        for _ in 1...3 {
+            let begin = clock.time.nanoseconds
+            #expect(try await eventually { clock.time.nanoseconds > begin + 20_000_000 })
+            try pipe.setCanvas("fakesink name=window sync=true qos=true max-lateness=10000000")
+            await alice.settle()
+            let window = try alice.graph.element("window")
+            #expect(
+                try await eventually {
+                    (try? window.property("stats", as: Structure.self))?["rendered", as: UInt64.self] ?? 0 > 0
+                })
+            try pipe.setCanvas(nil)
+            await alice.settle()
+        }
+        for session in [alice, bob] { await session.leave() }
+    }
+
+    @Test("SE-13 a moving share isn't repeated for the readers that it has when others come")
+    func movingShare() async throws {
+        let (alice, bob) = (try session("alice", #function), try session("bob", #function))
+        for session in [alice, bob] { try await session.join() }
+        try await bob.shareHelper.startSharing(
+            "videotestsrc is-live=true ! video/x-raw,format=I420,width=32,height=18,framerate=60/1")
+        #expect(try await eventually { (try? alice.user("bob").isSending(.share)) == true })
+        let pipe = try alice.user("bob").sharePipe
+        let times = Log<UInt64>()
+        let first = PipeLog { times.add(($0.captureTime?.timeIntervalSince1970).map { UInt64($0 * 1e6) } ?? 0) }
+        try pipe.subscribe(first, resolution: .native)
+        for _ in 1...10 {
+            let other = PipeLog()
+            try pipe.subscribe(other, resolution: .native)
+            #expect(try await eventually { other.count > 0 })
+            try await pipe.unsubscribe(other)
+        }
+        for session in [alice, bob] { await session.leave() }
+        #expect(Set(times.all).count == times.all.count && first.count > 5)
+    }
+
     @Test("SE-13 a share's last frame is released with the share")
     func releasedFrame() async throws {
         let stream = RoomStream(StreamKey(user: "bob", kind: .share), room: "still")
@@ -82,7 +134,10 @@ import Testing
         stream.setCaps(try #require(Caps("video/x-raw,format=GRAY8,width=4,height=4,framerate=0/1")))
         let pool = BoundedPool("video/x-raw,format=GRAY8,width=4,height=4", size: 16, buffers: 4)
         func send() { if let buffer = pool.acquire() { stream.send(buffer.access) } }
-        for change in [{ _ = stream.setStatus(false) }, { stream.begin() }, { stream.end() }] {
+        for change in [
+            { _ = stream.setStatus(false) }, { stream.setMuted(true) }, { stream.begin() }, { stream.end() },
+        ] {
+            stream.setMuted(false)
             if stream.setStatus(true) { send() }
             send()
             #expect(pool.available == 3)
