@@ -99,7 +99,7 @@ final class PipeReader: Sendable {
         _ receiver: some AnyObject & Sendable, _ format: PipeFormat,
         _ subscribe: (_ element: Element, _ mightBeSubscribed: Bool) throws(MediaGraphError) -> Void
     ) throws(MediaGraphError) {
-        try state.withLock { state throws(MediaGraphError) in
+        let existing = try state.withLock { state throws(MediaGraphError) -> Element? in
             let known = state.element
             let element =
                 if let known { known } else { try SessionGraph.make("rawdatapipe", identity.name, properties) }
@@ -110,16 +110,15 @@ final class PipeReader: Sendable {
             try subscribe(element, mightBeSubscribed)
             state.receivers.removeAll { $0.identity == new.identity }
             state.receivers.append(new)
-            guard known == nil else {
-                // Makes a share resend its last frame, which this reader may have missed.
-                if identity.kind == .share { element.staticPad("sink")?.sendUpstream(Resolution.demandChanged) }
-                return
-            }
+            if let known { return known }
             state.element = element
             exists.store(true, ordering: .releasing)
             sessionGraph.addLater(element, behind: identity.name)
             canvas.pipeExists(true, defaultCanvas)
+            return nil
         }
+        // Makes a share resend its last frame, which this reader may have missed.
+        if identity.kind == .share { existing?.staticPad("sink")?.sendUpstream(Resolution.demandChanged) }
     }
 
     /// Unsubscribes a delegate, and removes the pipe after the last one. Waits for a running callback to return.
