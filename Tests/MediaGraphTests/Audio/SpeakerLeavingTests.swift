@@ -99,8 +99,7 @@ import Testing
             let before = NodeCounts(speaker)!.frames
             #expect(waitUntil { NodeCounts(speaker)!.frames > before + 5 + UInt64(number % 7) })
             speaker.releasePad(pad)
-            user.setState(.null)
-            pipeline.remove(user)
+            pipeline.stopAndRemove(user)
         }
         let before = NodeCounts(speaker)!.frames
         #expect(waitUntil { NodeCounts(speaker)!.frames > before + 1000 })
@@ -133,8 +132,7 @@ import Testing
         for name in ["bob", "cem"] {
             speaker.releasePad(try #require(speaker.staticPad("user_\(name)")))
             let source = try #require(pipeline.element(named: name))
-            source.setState(.null)
-            pipeline.remove(source)
+            pipeline.stopAndRemove(source)
         }
         #expect(pipeline.seek(to: .milliseconds(100)))
         #expect(waitUntil { flushes.count.load(ordering: .relaxed) == 1 })
@@ -153,8 +151,7 @@ import Testing
         #expect(waitUntil { pipeline.isPlaying && NodeCounts(speaker)!.frames > 500 })
         speaker.releasePad(try #require(speaker.staticPad("user_0")))
         let anna = try #require(pipeline.element(named: "anna"))
-        anna.setState(.null)
-        pipeline.remove(anna)
+        pipeline.stopAndRemove(anna)
         let bob = try Element(parsing: "audiotestsrc ! identity")
         pipeline.add(bob)
         #expect(bob.staticPad("src")!.link(to: try #require(speaker.requestPad("user_bob"))))
@@ -186,8 +183,7 @@ import Testing
             }
             pipeline.setState(.ready)
             leaver.join()
-            bob.setState(.null)
-            pipeline.remove(bob)
+            pipeline.stopAndRemove(bob)
         }
         pipeline.setState(.null)
     }

@@ -225,8 +225,7 @@ import Testing
                 // A user's source may be stopped before or after its pad is released.
                 if Bool.random(using: &random) { user.source.setState(.null) }
                 speaker.releasePad(user.pad)
-                user.source.setState(.null)
-                pipeline.remove(user.source)
+                pipeline.stopAndRemove(user.source)
             }
             for round in 0..<count {
                 let (isLive, samples) = (Bool.random(using: &random), Int.random(in: 1...500, using: &random))

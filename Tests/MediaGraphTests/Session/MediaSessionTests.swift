@@ -141,8 +141,7 @@ import Testing
                     return log.all.count > 2
                 })
             session.releasePad(pad)
-            pipe.setState(.null)
-            pipeline.remove(pipe)
+            pipeline.stopAndRemove(pipe)
         }
         pipeline.setState(.null)
         await bob.stop()
