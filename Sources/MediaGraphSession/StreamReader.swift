@@ -102,8 +102,6 @@ package final class StreamReader: Sendable {
         var memoryNotice = MemoryNotice.none
         var isRefusedDownstream = false
         var stallWatch = StallWatch()
-        /// Whether a share's last frame is wanted again, unless another one comes soon.
-        var wantsLatest = false
         /// Whether a stall has ended and the reader hasn't been told yet.
         var hasResumed = false
 
@@ -162,6 +160,9 @@ package final class StreamReader: Sendable {
 
     package let statistics: NodeStatistics
     private let monitor: BlockingMonitor<State>
+    /// Whether a share's last frame is wanted again, unless another one comes soon. Read for each frame, so it isn't behind the
+    /// lock.
+    private let wantsLatest = Atomic<Bool>(false)
     /// The clock by which a stream stalls.
     private let clock: TimerClock
     /// The clock's time in microseconds.
@@ -351,7 +352,8 @@ package final class StreamReader: Sendable {
 
     /// Makes a share's last frame come again, if no other one comes soon. Takes effect with the next call of `next`.
     package func requestLatestWhenIdle() {
-        monitor.withLock { state in state.wantsLatest = state.stream.stream?.key.kind == .share }
+        let isShare = monitor.withLock { $0.stream.stream }?.key.kind == .share
+        if isShare { wantsLatest.store(true, ordering: .releasing) }
     }
 
     /// Requests a share's last frame again.
@@ -380,7 +382,7 @@ package final class StreamReader: Sendable {
 
     /// Waits for the next step, at most for the timeout; with `nil`, as long as it takes.
     package func next(timeoutNanoseconds: UInt64? = nil) -> Step {
-        let wantsLatest = monitor.withLock { $0.wantsLatest }
+        let wantsLatest = wantsLatest.load(ordering: .acquiring)
         let timeout = wantsLatest ? min(timeoutNanoseconds ?? .max, Self.latestDelay) : timeoutNanoseconds
         let step = monitor.wait(timeoutNanoseconds: timeout) { state -> Step? in
             guard !state.isFlushing else { return .flush }
@@ -390,16 +392,17 @@ package final class StreamReader: Sendable {
             guard !state.takeMemoryNotice() else { return .memoryFull }
             guard !state.takeResumption() else { return .stalled(false) }
             switch state.queue.take() {
-            case .frame(let buffer):
-                state.wantsLatest = false
-                return .buffer(buffer)
+            case .frame(let buffer): return .buffer(buffer)
             case .signal(let signal): return .signal(signal)
             case nil: return state.isEnding ? .end : nil
             }
         }
-        if let step { return step }
+        if let step {
+            if wantsLatest, case .buffer = step { self.wantsLatest.store(false, ordering: .relaxed) }
+            return step
+        }
         guard wantsLatest else { return idle() }
-        monitor.withLock { $0.wantsLatest = false }
+        self.wantsLatest.store(false, ordering: .relaxed)
         requestLatest()
         return next(timeoutNanoseconds: timeoutNanoseconds)
     }

@@ -64,12 +64,12 @@ package final class PerStreamBin: Sendable {
         gst_pad_set_event_function_full(
             sink.raw,
             { pad, parent, event in
-                if let filter = PerStreamBin.of(pad!) {
+                if let bin = WeakBin.value(pad!.pointee.chaindata) {
                     switch event!.pointee.type {
-                    case GST_EVENT_STREAM_START: filter.state.withLock { $0.isNew = true }
-                    case GST_EVENT_CAPS: filter.prepare(for: Caps(of: event!))
+                    case GST_EVENT_STREAM_START: bin.state.withLock { $0.isNew = true }
+                    case GST_EVENT_CAPS: bin.prepare(for: Caps(of: event!))
                     // A stream in the same format as the last one needn't announce it.
-                    case GST_EVENT_SEGMENT: filter.prepare(for: nil)
+                    case GST_EVENT_SEGMENT: bin.prepare(for: nil)
                     default: break
                     }
                 }
@@ -81,35 +81,31 @@ package final class PerStreamBin: Sendable {
                 let flow = gst_proxy_pad_chain_default(pad, parent, buffer)
                 // The elements have posted an error, or have ended by themselves.
                 return flow == GST_FLOW_ERROR || flow == GST_FLOW_EOS ? GST_FLOW_OK : flow
-            }, Unmanaged.passRetained(WeakBin(self)).toOpaque(),
-            { Unmanaged<WeakBin>.fromOpaque($0!).release() })
+            }, WeakBin.retained(self), WeakBin.release)
         // Without elements, upstream still answers for its latency: otherwise the whole pipeline would have none.
         gst_pad_set_query_function_full(
             source.raw,
             { pad, parent, query in
-                if query!.pointee.type == GST_QUERY_LATENCY, let bin = PerStreamBin.of(latencyOf: pad!),
+                if query!.pointee.type == GST_QUERY_LATENCY, let bin = WeakBin.value(pad!.pointee.querydata),
                     bin.state.withLock({ $0.current == nil })
                 {
                     return gst_pad_peer_query(bin.sink.raw, query)
                 }
                 return gst_pad_query_default(pad, parent, query)
-            }, Unmanaged.passRetained(WeakBin(self)).toOpaque(),
-            { Unmanaged<WeakBin>.fromOpaque($0!).release() })
+            }, WeakBin.retained(self), WeakBin.release)
     }
 
+    /// The bin as pad functions know it.
     private final class WeakBin: Sendable {
-        private let filter = Mutex<Reference>(Reference())
-        struct Reference { weak var filter: PerStreamBin? }
-        init(_ filter: PerStreamBin) { self.filter.withLock { $0.filter = filter } }
-        var value: PerStreamBin? { filter.withLock { $0.filter } }
-    }
+        private struct Reference { weak var bin: PerStreamBin? }
+        private let reference: Mutex<Reference>
+        private init(_ bin: PerStreamBin) { reference = Mutex(Reference(bin: bin)) }
 
-    private static func of(_ pad: UnsafeMutablePointer<GstPad>) -> PerStreamBin? {
-        Unmanaged<WeakBin>.fromOpaque(pad.pointee.chaindata).takeUnretainedValue().value
-    }
-
-    private static func of(latencyOf pad: UnsafeMutablePointer<GstPad>) -> PerStreamBin? {
-        Unmanaged<WeakBin>.fromOpaque(pad.pointee.querydata).takeUnretainedValue().value
+        static func retained(_ bin: PerStreamBin) -> gpointer { Unmanaged.passRetained(WeakBin(bin)).toOpaque() }
+        static let release: GDestroyNotify = { Unmanaged<WeakBin>.fromOpaque($0!).release() }
+        static func value(_ data: gpointer?) -> PerStreamBin? {
+            Unmanaged<WeakBin>.fromOpaque(data!).takeUnretainedValue().reference.withLock { $0.bin }
+        }
     }
 
     /// Makes new elements if a stream has begun, or if it goes on with another kind of media. `nil` means the current format.
@@ -145,9 +141,7 @@ package final class PerStreamBin: Sendable {
             guard let current = state.current, parts.contains(current) else {
                 return (parts.contains { state.retired.contains($0) }, nil)
             }
-            sink.setTarget(nil)
-            source.setTarget(nil)
-            return (true, state.retireCurrent())
+            return (true, takeOut(&state))
         }
         if let failed { retire(failed) }
         return isPart
@@ -157,11 +151,16 @@ package final class PerStreamBin: Sendable {
     package func reset() {
         let old = state.withLock { state in
             state.isNew = true
-            sink.setTarget(nil)
-            source.setTarget(nil)
-            return state.retireCurrent()
+            return takeOut(&state)
         }
         if let old { retire(old) }
+    }
+
+    /// Unlinks the current elements, and returns them.
+    private func takeOut(_ state: inout State) -> Element? {
+        sink.setTarget(nil)
+        source.setTarget(nil)
+        return state.retireCurrent()
     }
 
     /// Stops and removes elements that have been passed to `retire`. Waits for their streaming threads.

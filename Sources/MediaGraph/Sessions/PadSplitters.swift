@@ -82,10 +82,9 @@ final class PadSplitters: Sendable {
     ) throws(MediaGraphError) {
         let tee = try SessionGraph.makeTee(Self.teeName(pad))
         let decoder = try decoder.map { description throws(MediaGraphError) in
-            // Capturing `sessionGraph` would keep the graph alive.
-            let enqueue = sessionGraph.enqueuer
-            return try Self.makeDecoder(description, "decoder_\(pad)") { old in
-                enqueue { $0.splitters.splitters.withLock { $0[pad]?.decoder }?.remove(old) }
+            // Weak, because the decoder holds this function.
+            try Self.makeDecoder(description, "decoder_\(pad)") { [weak self, weak graph = sessionGraph.graph] old in
+                graph?.enqueue { [weak self] in self?.splitters.withLock { $0[pad]?.decoder }?.remove(old) }
             }
         }
         sessionGraph.add(tee)

@@ -285,14 +285,6 @@ public final class Session: Sendable {
 
     func has(_ user: String) -> Bool { user == context.user || state.withLock { $0.users.contains(user) } }
 
-    /// Whether another user shares a screen or sound.
-    var hasOtherShare: Bool {
-        let users = state.withLock { $0.users }
-        return users.names.contains { user in
-            user != context.user && (users.isSending(.share, user) || users.isSending(.shareAudio, user))
-        }
-    }
-
     /// The profile of a user in the room, and of the session's own user at any time.
     func profile(of user: String) -> UserProfile {
         user == context.user ? ownProfile : state.withLock { $0.users.profile(of: user) }

@@ -17,15 +17,10 @@ struct SessionGraph: Sendable {
     var name: String { element.name }
 
     /// Runs `body` later on the graph's control queue. Doesn't keep the graph alive.
-    func enqueue(_ body: @escaping @Sendable (SessionGraph) -> Void) { enqueuer(body) }
-
-    /// The function `enqueue`, which doesn't keep the graph alive either.
-    var enqueuer: @Sendable (_ body: @escaping @Sendable (SessionGraph) -> Void) -> Void {
-        { [weak graph, element, observers, splitters] body in
-            graph?.enqueue { [weak graph] in
-                guard let graph else { return }
-                body(SessionGraph(graph: graph, element: element, observers: observers, splitters: splitters))
-            }
+    func enqueue(_ body: @escaping @Sendable (SessionGraph) -> Void) {
+        graph.enqueue { [weak graph, element, observers, splitters] in
+            guard let graph else { return }
+            body(SessionGraph(graph: graph, element: element, observers: observers, splitters: splitters))
         }
     }
 

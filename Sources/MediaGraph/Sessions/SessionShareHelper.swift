@@ -83,4 +83,7 @@ public struct SessionShareHelper: Sendable {
 extension Session {
     /// Controls the session's share.
     public var shareHelper: SessionShareHelper { SessionShareHelper(session: self) }
+
+    /// Whether another user shares a screen or sound.
+    fileprivate var hasOtherShare: Bool { remoteUsers.contains { $0.isSending(.share) || $0.isSending(.shareAudio) } }
 }

@@ -228,6 +228,21 @@ import Testing
         for session in [alice, bob] { await session.leave() }
     }
 
+    @Test("SE-13 a released session releases its decoders, also those of streams that are still read")
+    func releasedDecoders() async throws {
+        let frames = Self.redFrames()
+        weak var splitters: PadSplitters?
+        do {
+            let alice = try alice(#function) { $0.camera = Self.vp8 }
+            splitters = alice.sessionGraph.splitters
+            try alice.preview.subscribe(frames, resolution: .native)
+            try await alice.join()
+            #expect(try await eventually { frames.count > 0 })
+            await alice.leave()
+        }
+        #expect(try await eventually { splitters == nil })
+    }
+
     @Test("CR-8 without a decoder in the session, a canvas may decode by itself")
     func canvas() async throws {
         let (alice, bob) = (try session("alice", #function), try session("bob", #function) { $0.camera = Self.vp8 })
