@@ -49,7 +49,11 @@ let package = Package(
         .target(name: "X11", dependencies: ["CX11"]),
         .target(name: "MediaGraphDescription", dependencies: ["GStreamer"]),
         .target(
-            name: "MediaGraphCore", dependencies: ["CGStreamer", "CMediaGraphABI", "GStreamer"],
+            name: "MediaGraphCore",
+            dependencies: [
+                "CGStreamer", "CMediaGraphABI", "GStreamer",
+                .product(name: "DequeModule", package: "swift-collections"),
+            ],
             swiftSettings: lifetimes),
         .target(
             name: "MediaGraphHandlers", dependencies: ["GStreamer", "MediaGraphCore", "MediaGraphDescription"],
@@ -74,6 +78,13 @@ let package = Package(
         .target(
             name: "MediaGraphRoomLink",
             dependencies: ["GStreamer", "LocalSockets", "MediaGraphCore", "MediaGraphSession"], swiftSettings: lifetimes
+        ),
+        .target(
+            name: "MediaGraphJanus",
+            dependencies: [
+                "GStreamer", "LocalSockets", "MediaGraphCore", "MediaGraphSession",
+                .product(name: "DequeModule", package: "swift-collections"),
+            ]
         ),
         .target(
             name: "MediaGraph",
@@ -107,8 +118,8 @@ let package = Package(
             dependencies: [
                 "CGStreamer", "CGStreamerShims", "CMediaGraphABI", "GStreamer", "LocalSockets", "MediaGraph",
                 "MediaGraphCore", "MediaGraphDescription", "MediaGraphDevices", "MediaGraphElements",
-                "MediaGraphHandlers", "MediaGraphRoomLink", "MediaGraphSession", "MediaGraphTesting", "TestSupport",
-                "LeakProbe", "X11",
+                "MediaGraphHandlers", "MediaGraphJanus", "MediaGraphRoomLink", "MediaGraphSession", "MediaGraphTesting",
+                "TestSupport", "LeakProbe", "X11",
             ],
             exclude: isSanitized ? notSanitized : [],
             swiftSettings: lifetimes + unoptimized

@@ -68,14 +68,17 @@ package final class LocalSocket: @unchecked Sendable {
         return socket
     }
 
-    /// Connects to the socket at a path. Throws at once if no process listens there, or if it belongs to another user.
-    package static func connected(to path: String) throws(Failure) -> LocalSocket {
+    /// Connects to the socket at a path. Throws at once if no process listens there.
+    ///
+    /// - Parameter ofAnyUser: Whether the socket may belong to another user of this machine, as a server's does. If not,
+    ///   this throws then.
+    package static func connected(to path: String, ofAnyUser: Bool = false) throws(Failure) -> LocalSocket {
         let socket = try make()
         let address = address(path)
         defer { g_object_unref(address) }
         var error: UnsafeMutablePointer<GError>?
         guard g_socket_connect(socket.raw, address, nil, &error) != 0 else { throw Failure(error) }
-        guard let owner = socket.otherUser else { return socket }
+        guard !ofAnyUser, let owner = socket.otherUser else { return socket }
         throw Failure(
             "the socket belongs to another user of this machine (uid \(owner); this process has uid \(geteuid()))")
     }

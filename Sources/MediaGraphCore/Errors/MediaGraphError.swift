@@ -44,6 +44,8 @@ public enum MediaGraphError: Error, Sendable, Hashable {
     case timeOut(Detail)
     /// An internal error in MediaGraph.
     case internalError(Detail)
+    /// A server can't be reached, or the connection to it was lost.
+    case unreachable(Detail)
 
     /// What an error is about, what was expected, and what happened.
     ///
@@ -90,7 +92,7 @@ extension MediaGraphError: CustomStringConvertible {
         case wrongUsage = 1
         case uninitialized, alreadyInUse, invalidParameter, tooFrequent, tooMuchAtOnce, unsupported, notPermitted,
             notInSession, noSuchUser, noVideo, noShare, noAudio, noDevice, deviceBusy, deviceGone, allocationFailed,
-            processingFailed, lockedWhileRunning, timeOut, internalError
+            processingFailed, lockedWhileRunning, timeOut, internalError, unreachable
     }
 
     /// Creates the error of a code.
@@ -117,6 +119,7 @@ extension MediaGraphError: CustomStringConvertible {
         case .lockedWhileRunning: self = .lockedWhileRunning(detail)
         case .timeOut: self = .timeOut(detail)
         case .internalError: self = .internalError(detail)
+        case .unreachable: self = .unreachable(detail)
         }
     }
 
@@ -143,6 +146,7 @@ extension MediaGraphError: CustomStringConvertible {
         case .lockedWhileRunning(let detail): (.lockedWhileRunning, detail)
         case .timeOut(let detail): (.timeOut, detail)
         case .internalError(let detail): (.internalError, detail)
+        case .unreachable(let detail): (.unreachable, detail)
         }
     }
 

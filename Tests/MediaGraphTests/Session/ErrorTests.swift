@@ -29,7 +29,7 @@ import Testing
             "wrongUsage", "uninitialized", "alreadyInUse", "invalidParameter", "tooFrequent", "tooMuchAtOnce",
             "unsupported", "notPermitted", "notInSession", "noSuchUser", "noVideo", "noShare", "noAudio", "noDevice",
             "deviceBusy", "deviceGone", "allocationFailed", "processingFailed", "lockedWhileRunning", "timeOut",
-            "internalError",
+            "internalError", "unreachable",
         ]
         #expect(MediaGraphError.Code.allCases.map { "\($0)" } == required)
         for code in MediaGraphError.Code.allCases {

@@ -1,0 +1,126 @@
+import MediaGraphCore
+import MediaGraphSession
+
+/// A room of Janus' plugin VideoRoom, as a client's users join and leave it.
+package struct VideoRoom: Sendable {
+    /// A user's place in the room.
+    package struct Place: Sendable {
+        /// The handle with which the user sends, and through which the room announces the others.
+        package let handle: UInt64
+        /// The users who were there before, by their names, with their display names.
+        package let others: [String: String]
+    }
+
+    package let name: String
+    private let client: JanusClient
+    private let server: JanusServer
+    private let secrets: JanusSecrets
+
+    package init(_ name: String, at server: JanusServer, _ secrets: JanusSecrets, client: JanusClient) {
+        (self.name, self.server, self.secrets, self.client) = (name, server, secrets, client)
+    }
+
+    /// Enters the room as a user. The first user creates it, with the PIN in the secrets.
+    ///
+    /// Throws `alreadyInUse` if somebody in the room has the name, `notPermitted` if a PIN, a token or the admin key is
+    /// missing or wrong, `unsupported` if the server's rooms have numbers instead of names, and what
+    /// ``JanusClient/request(_:)`` throws.
+    package func join(_ user: String, display: String) async throws(MediaGraphError) -> Place {
+        let attached = try await client.request(.attach)
+        guard let handle = attached.identifier else { throw unexpected(attached) }
+        do throws(MediaGraphError) {
+            return try await join(user, display: display, handle)
+        } catch {
+            // If this fails as well, there is no session any more, and so no handle.
+            _ = try? await client.request(.detach(handle: handle))
+            throw error
+        }
+    }
+
+    private func join(_ user: String, display: String, _ handle: UInt64) async throws(MediaGraphError) -> Place {
+        let request = VideoRoomRequest.join(
+            room: name, user: user, display: display, pin: secrets.roomPIN, token: secrets.token)
+        while true {
+            let message = try await client.request(.message(handle: handle, request))
+            guard let answer = message.event else { throw unexpected(message) }
+            guard answer.errorCode == VideoRoomErrorCode.noSuchRoom else {
+                if answer.errorCode == VideoRoomErrorCode.nameTaken { throw .nameTaken(user, in: name) }
+                try check(answer)
+                let others = (answer.publishers ?? []) + (answer.attendees ?? [])
+                return Place(
+                    handle: handle,
+                    others: Dictionary(
+                        others.map { ($0.id, $0.display ?? "") }, uniquingKeysWith: { first, _ in first }))
+            }
+            try await create(handle)
+        }
+    }
+
+    /// Creates the room, unless it exists by now.
+    private func create(_ handle: UInt64) async throws(MediaGraphError) {
+        let settings = VideoRoomSettings(room: name, pin: secrets.roomPIN, adminKey: secrets.adminKey)
+        let message = try await client.request(.message(handle: handle, .create(settings)))
+        guard let answer = message.event else { throw unexpected(message) }
+        switch answer.errorCode {
+        case VideoRoomErrorCode.roomExists: return
+        case VideoRoomErrorCode.missing, VideoRoomErrorCode.unauthorized:
+            throw .notPermitted(
+                .init(
+                    "room \"\(name)\"",
+                    actual:
+                        "isn't on Janus server \(server), where only programs with its admin key may create rooms; set admin-key"
+                ))
+        default: try check(answer)
+        }
+    }
+
+    /// Changes a user's display name.
+    package func rename(_ place: Place, display: String) async throws(MediaGraphError) {
+        let message = try await client.request(.message(handle: place.handle, .configure(display: display)))
+        guard let answer = message.event else { throw unexpected(message) }
+        try check(answer)
+    }
+
+    /// Takes a user out of the room.
+    package func leave(_ place: Place) async throws(MediaGraphError) {
+        _ = try await client.request(.detach(handle: place.handle))
+    }
+
+    private func check(_ answer: VideoRoomEvent) throws(MediaGraphError) {
+        guard let code = answer.errorCode else { return }
+        let (subject, reason) = ("room \"\(name)\" on Janus server \(server)", answer.error ?? "no reason given")
+        switch code {
+        case VideoRoomErrorCode.missing, VideoRoomErrorCode.unauthorized:
+            throw .notPermitted(
+                .init(
+                    subject,
+                    actual: "can't be joined: its PIN or token is missing or wrong (\(reason)); set room-pin or token"))
+        case VideoRoomErrorCode.invalid:
+            throw .unsupported(
+                .init(
+                    "Janus server \(server)",
+                    actual: "has numbers instead of names for its rooms (\(reason)); set string_ids = true in its "
+                        + "janus.plugin.videoroom.jcfg"))
+        default: throw .processingFailed(.init(subject, actual: "refused a request: \(reason) (\(code))"))
+        }
+    }
+
+    private func unexpected(_ message: JanusMessage) -> MediaGraphError {
+        .unsupported(
+            .init(
+                "Janus server \(server)",
+                actual: "sent an unknown answer (\(message.kind.map { "\($0)" } ?? "unknown"))"))
+    }
+}
+
+/// The codes of VideoRoom's errors that mean something to this client.
+private enum VideoRoomErrorCode {
+    static let noSuchRoom = 426
+    static let roomExists = 427
+    /// A field is missing, such as the PIN.
+    static let missing = 429
+    /// A field has the wrong type, such as a name where a number is expected.
+    static let invalid = 430
+    static let unauthorized = 433
+    static let nameTaken = 436
+}

@@ -1,0 +1,108 @@
+/// A request to Janus' plugin VideoRoom. Rooms and users are identified by their names, which needs `string_ids` in the
+/// plugin's settings.
+package enum VideoRoomRequest: Sendable, Encodable {
+    /// Creates a room.
+    case create(VideoRoomSettings)
+    /// Enters a room as a user, who may publish, and is told of the others.
+    case join(room: String, user: String, display: String, pin: Secret?, token: Secret?)
+    /// Changes the user's display name.
+    case configure(display: String)
+    /// Leaves the room.
+    case leave
+    /// Lists a room's users.
+    case listParticipants(room: String)
+
+    private enum Key: String, CodingKey {
+        case request, ptype, room, id, display, pin, token
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var body = encoder.container(keyedBy: Key.self)
+        switch self {
+        case .create(let settings):
+            try body.encode("create", forKey: .request)
+            try settings.encode(to: encoder)
+        case .join(let room, let user, let display, let pin, let token):
+            try body.encode("join", forKey: .request)
+            try body.encode("publisher", forKey: .ptype)
+            try body.encode(room, forKey: .room)
+            try body.encode(user, forKey: .id)
+            try body.encode(display, forKey: .display)
+            try body.encodeIfPresent(pin, forKey: .pin)
+            try body.encodeIfPresent(token, forKey: .token)
+        case .configure(let display):
+            try body.encode("configure", forKey: .request)
+            try body.encode(display, forKey: .display)
+        case .leave: try body.encode("leave", forKey: .request)
+        case .listParticipants(let room):
+            try body.encode("listparticipants", forKey: .request)
+            try body.encode(room, forKey: .room)
+        }
+    }
+}
+
+/// The settings of a room that the first user creates. It lasts as long as the server.
+package struct VideoRoomSettings: Sendable, Encodable {
+    package var room: String
+    package var pin: Secret?
+    /// Permits to create rooms, if the server restricts this.
+    package var adminKey: Secret?
+    /// How many users can send at the same time. VideoRoom's default is 3.
+    package var publishers = 1000
+    /// Users are told of others who don't send anything.
+    package var notifyJoining = true
+    /// The room isn't listed.
+    package var isPrivate = true
+    package var audioCodec = "opus"
+    package var videoCodec = "vp8,h264"
+
+    package init(room: String, pin: Secret? = nil, adminKey: Secret? = nil, publishers: Int = 1000) {
+        (self.room, self.pin, self.adminKey, self.publishers) = (room, pin, adminKey, publishers)
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case room, pin, publishers
+        case adminKey = "admin_key"
+        case notifyJoining = "notify_joining"
+        case isPrivate = "is_private"
+        case audioCodec = "audiocodec"
+        case videoCodec = "videocodec"
+    }
+}
+
+/// What the plugin VideoRoom answers or announces.
+package struct VideoRoomEvent: Sendable, Decodable {
+    /// A user as the others see it.
+    package struct Participant: Sendable, Hashable, Decodable {
+        package let id: String
+        package let display: String?
+    }
+
+    /// `joined`, `created`, `event` and so on.
+    package let kind: String
+    package let room: String?
+    /// The user that the event is about.
+    package let id: String?
+    /// The user's new display name.
+    package let display: String?
+    /// Users who send, when they begin to or, as an answer to `join`, all of them.
+    package let publishers: [Participant]?
+    /// Users who don't send, as an answer to `join`.
+    package let attendees: [Participant]?
+    /// All users, as an answer to `listparticipants`.
+    package let participants: [Participant]?
+    /// A user who has joined.
+    package let joining: Participant?
+    /// A user who has left; `ok` for this user.
+    package let leaving: String?
+    /// Why a user had to leave, such as `kicked`.
+    package let reason: String?
+    package let errorCode: Int?
+    package let error: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case kind = "videoroom"
+        case room, id, display, publishers, attendees, participants, joining, leaving, reason, error
+        case errorCode = "error_code"
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import MediaGraph
+import Testing
+
+@testable import MediaGraphJanus
+
+/// Tests of what a description says about a server.
+@Suite(.timeLimit(.minutes(10))) struct JanusSettingsTests {
+    @Test(
+        "SE-6 a server is a URL of its HTTP interface, or the path of its socket",
+        arguments: [
+            ("http://10.0.0.1:8088/janus", "http://10.0.0.1:8088/janus"),
+            ("HTTPS://example.com/janus", "HTTPS://example.com/janus"),
+            ("http://[fd00::2]:8088/janus", "http://[fd00::2]:8088/janus"),
+            ("unix:/run/janus.sock", "unix:/run/janus.sock"), ("unix:///run/janus.sock", "unix:/run/janus.sock"),
+        ])
+    func servers(_ text: String, _ description: String) throws {
+        #expect("\(try JanusServer(text))" == description)
+    }
+
+    @Test(
+        "SE-6 another text is refused as a server, with examples",
+        arguments: [
+            "", "janus", "ws://10.0.0.1:8188", "http://", "http:///janus", "unix:", "unix:run/janus.sock",
+            "10.0.0.1:8088",
+        ])
+    func wrongServers(_ text: String) {
+        let error = #expect(throws: MediaGraphError.self) { try JanusServer(text) }
+        #expect(
+            error.map { "\($0)" }
+                == "server: expected a URL of a Janus server, such as http://192.168.1.2:8088/janus, "
+                + "https://example.com/janus or unix:/run/janus.sock, got \"\(text)\"")
+    }
+
+    @Test(
+        "NW-5 a server's URL with a secret in it is refused, and the secret isn't repeated",
+        arguments: ["http://me:seven@h/janus", "http://seven@h/janus", "https://h/janus?token=seven"])
+    func secretInURL(_ text: String) {
+        let error = #expect(throws: MediaGraphError.self) { try JanusServer(text) }
+        #expect(error?.code == .invalidParameter && error.map { "\($0)".contains("seven") } == false)
+    }
+
+    @Test("NW-5 secrets come from files and the environment, and aren't shown when they are printed")
+    func secrets() throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write("pin", "sev en\r\n".utf8)
+        let secret = try Secret("file:\(path)", of: "room-pin")
+        #expect(secret.value == "sev en")
+        #expect(try Secret("env:PIN", of: "room-pin", environment: ["PIN": "eight"]).value == "eight")
+        let secrets = JanusSecrets(apiSecret: secret, token: secret, roomPIN: secret, adminKey: secret)
+        let request = VideoRoomRequest.join(room: "a", user: "b", display: "", pin: secret, token: secret)
+        for value: Any in [secret, secrets, request] {
+            var dumped = ""
+            dump(value, to: &dumped)
+            #expect(!"\(value) \(String(reflecting: value)) \(dumped)".contains("sev"))
+        }
+    }
+
+    @Test("NW-5 a secret in a description, a missing file or variable, and an empty one are refused without the secret")
+    func wrongSecrets() throws {
+        let folder = try TemporaryFolder()
+        let empty = try folder.write("empty", "\n".utf8)
+        let expected: [(String, String)] = [
+            (
+                "seven",
+                "room-pin: expected file:PATH or env:NAME, so that the secret itself isn't visible in ps, logs and "
+                    + "pictures, got another text"
+            ),
+            ("env:NONE", "room-pin: the environment variable NONE isn't set"),
+            ("env:EMPTY", "room-pin: the environment variable EMPTY is empty"),
+            ("file:/no/such", "room-pin: the file /no/such can't be read"),
+            ("file:\(empty)", "room-pin: the file \(empty) is empty"),
+        ]
+        for (text, message) in expected {
+            let error = #expect(throws: MediaGraphError.self) {
+                try Secret(text, of: "room-pin", environment: ["EMPTY": ""])
+            }
+            #expect(error.map { "\($0)" } == message)
+        }
+    }
+}
