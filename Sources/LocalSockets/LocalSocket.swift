@@ -73,6 +73,10 @@ package final class LocalSocket: @unchecked Sendable {
     /// - Parameter ofAnyUser: Whether the socket may belong to another user of this machine, as a server's does. If not,
     ///   this throws then.
     package static func connected(to path: String, ofAnyUser: Bool = false) throws(Failure) -> LocalSocket {
+        // GLib would cut the path, and connect to another socket.
+        guard path.utf8.count <= longestPath else {
+            throw Failure("the path of a socket has at most \(longestPath) bytes, and this one has \(path.utf8.count)")
+        }
         let socket = try make()
         let address = address(path)
         defer { g_object_unref(address) }

@@ -4,7 +4,7 @@ import GStreamer
 /// A thread that runs actors and tasks, one job at a time, and wakes them after a time.
 ///
 /// Connections to servers are kept alive on such a thread rather than on Swift's shared threads: a program that blocks
-/// those, as it mustn't but may, would lose its connections.
+/// those, as it shouldn't, would lose its connections.
 ///
 /// A task that starts on this thread needs `Task(executorPreference:)`. The thread never ends.
 package final class EventThread: SerialExecutor, TaskExecutor {
@@ -22,8 +22,8 @@ package final class EventThread: SerialExecutor, TaskExecutor {
 
     private enum Step: Sendable {
         case run(UnownedJob)
-        /// The next deadline has changed.
-        case wait
+        /// The first deadline has changed.
+        case lookAgain
     }
 
     /// The thread for the connections of this process.
@@ -49,16 +49,20 @@ package final class EventThread: SerialExecutor, TaskExecutor {
     private func run() {
         while true {
             let deadline = state.withLock { $0.firstDeadline }
+            // Also while there are jobs, which may never end.
+            if let deadline, deadline <= clock.now {
+                wakeSleepers()
+                continue
+            }
             let step = state.wait(until: deadline, on: clock) { state -> Step? in
                 if let job = state.jobs.popFirst() { return .run(job) }
-                return state.firstDeadline == deadline ? nil : .wait
+                return state.firstDeadline == deadline ? nil : .lookAgain
             }
             switch step {
             case .run(let job):
                 job.runSynchronously(
                     isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
-            case .wait: continue
-            case nil: wakeSleepers()
+            case .lookAgain, nil: continue
             }
         }
     }

@@ -8,28 +8,30 @@ import MediaGraphCore
 package actor JanusClient {
     /// What happens to the session.
     package enum Event: Sendable {
-        /// There is a session. Handles are as they were if it is resumed; otherwise there are none.
-        case began(isResumed: Bool)
-        /// The server can't be reached. The client connects again by itself.
+        /// There is a session now, which has no handles.
+        case began
+        /// The session is over, and its handles with it. The client connects again by itself.
         case lost(MediaGraphError)
-        /// The server couldn't be reached the first time. Nothing follows.
+        /// There is no session, because the first attempt to connect failed. Nothing follows.
         case failed(MediaGraphError)
         /// A message about a handle, not an answer to a request.
         case message(JanusMessage)
     }
 
+    nonisolated let server: JanusServer
+    nonisolated let secrets: JanusSecrets
     private let thread: EventThread
-    private let server: JanusServer
     private let connect: @Sendable () -> any JanusConnection
     private var session: JanusSession
     private var connection: (any JanusConnection)?
     private var reader: Task<Void, Never>?
     private var timer: (deadline: UInt64, task: Task<Void, Never>)?
+    /// The requests that haven't been answered.
     private var answers: [String: CheckedContinuation<Result<JanusMessage, MediaGraphError>, Never>] = [:]
     private var requestCount = 0
-    private let reported: AsyncStream<Event>.Continuation
+    private let report: AsyncStream<Event>.Continuation
 
-    /// What happens, in order, for one reader. Ends after `failed`, and after `stop`.
+    /// What happens, in order, for one reader. Ends after `failed`, and with `stop`.
     package nonisolated let events: AsyncStream<Event>
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
@@ -53,16 +55,27 @@ package actor JanusClient {
         random: @escaping @Sendable () -> Double,
         connect: @escaping @Sendable () -> any JanusConnection
     ) {
-        (self.thread, self.server, self.connect) = (thread, server, connect)
+        (self.thread, self.server, self.secrets, self.connect) = (thread, server, secrets, connect)
         session = JanusSession(server: server, secrets: secrets, random: random)
-        (events, reported) = AsyncStream.makeStream()
+        (events, report) = AsyncStream.makeStream()
+    }
+
+    deinit {
+        connection?.close()
+        timer?.task.cancel()
+        report.finish()
     }
 
     /// Connects to the server, and reports as an event what comes of it. Call it once.
     package func start() { perform(.start) }
 
-    /// Ends the session and closes the connection. Requests that aren't answered fail with `notInSession`.
-    package func stop() { perform(.stop) }
+    /// Ends the session, and waits until the server knows that or can't be reached, at most for 10 s. Requests that
+    /// aren't answered fail with `notInSession`.
+    package func stop() async {
+        perform(.stop)
+        await reader?.value
+        report.finish()
+    }
 
     /// Sends a request, and returns the server's answer.
     ///
@@ -89,19 +102,18 @@ package actor JanusClient {
         case .connect: open()
         case .disconnect: close()
         case .send(let envelope): send(envelope)
-        case .opened(let session): connection?.receiveEvents(of: session)
-        case .began(let isResumed):
-            Self.log.log(.info, nil, "\(server): session \(isResumed ? "resumed" : "began")")
-            reported.yield(.began(isResumed: isResumed))
+        case .began(let session):
+            Self.log.log(.info, nil, "\(server): session \(session) began")
+            connection?.receiveEvents(of: session)
+            report.yield(.began)
         case .lost(let error):
             Self.log.log(.info, nil, "\(error)")
-            reported.yield(.lost(error))
+            report.yield(.lost(error))
         case .failed(let error):
-            reported.yield(.failed(error))
-            reported.finish()
+            report.yield(.failed(error))
+            report.finish()
         case .answer(let transaction, let result): answers.removeValue(forKey: transaction)?.resume(returning: result)
-        case .announce(let message): reported.yield(.message(message))
-        case .ended: reported.finish()
+        case .announce(let message): report.yield(.message(message))
         }
     }
 

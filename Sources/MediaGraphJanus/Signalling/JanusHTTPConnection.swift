@@ -22,6 +22,9 @@ final class JanusHTTPConnection: JanusConnection {
         var session: UInt64?
         var isClosing = false
         var isLost = false
+
+        /// Whether nothing more will be sent.
+        var isDone: Bool { isLost || isClosing && !isSending && waiting.isEmpty }
     }
 
     let arrivals: AsyncStream<JanusArrival>
@@ -29,21 +32,28 @@ final class JanusHTTPConnection: JanusConnection {
     private let url: URL
     private let secrets: JanusSecrets
     private let server: JanusServer
-    private let session: URLSession
     private let state = Mutex(State())
 
     /// Longer than Janus holds back an answer to a long poll, which is 30 s.
     private static let pollLimit = 45.0
+    /// Longer than `JanusSession` waits, so that it decides.
+    private static let sendLimit = JanusSession.answerLimit.seconds * 2
     /// How many events a long poll may return.
     private static let eventsPerPoll = 20
+
+    /// One for all connections: on Linux, a request of a session that is being invalidated ends the process. Each
+    /// connection occupies one of the host's for its long poll.
+    private static let http = {
+        // Ephemeral: neither answers nor cookies are stored.
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+        configuration.httpMaximumConnectionsPerHost = 1024
+        return URLSession(configuration: configuration)
+    }()
 
     init(_ url: URL, _ secrets: JanusSecrets, server: JanusServer) {
         (self.url, self.secrets, self.server) = (url, secrets, server)
         (arrivals, arrived) = AsyncStream.makeStream()
-        // Ephemeral: neither answers nor cookies are stored.
-        let configuration = URLSessionConfiguration.ephemeral
-        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        session = URLSession(configuration: configuration)
     }
 
     // MARK: Sending
@@ -60,49 +70,50 @@ final class JanusHTTPConnection: JanusConnection {
     private func sendNext() {
         let next = state.withLock { state -> Data? in
             let next = state.isLost ? nil : state.waiting.popFirst()
-            if next == nil { state.isSending = false }
+            state.isSending = next != nil
             return next
         }
-        guard let next else { return endIfClosing() }
-        var request = URLRequest(url: url, timeoutInterval: JanusSession.answerLimit.seconds)
+        guard let next else { return finishIfDone() }
+        var request = URLRequest(url: url, timeoutInterval: Self.sendLimit)
         request.httpMethod = "POST"
         request.setValue("application/json", forHTTPHeaderField: "Content-Type")
         request.httpBody = next
-        session.dataTask(with: request) { [self] data, response, error in
-            if receive(data, response, error) != nil { sendNext() }
+        Self.http.dataTask(with: request) { [self] data, response, error in
+            _ = receive(data, response, error)
+            sendNext()
         }.resume()
     }
 
     func close() {
-        state.withLock { state in
-            state.isClosing = true
-            state.poll?.cancel()
+        let poll = state.withLock { state in
+            (state.isClosing, state.session) = (true, nil)
+            return state.poll
         }
-        endIfClosing()
+        // Not under the lock: the task calls its completion handler on another thread, which takes the lock.
+        poll?.cancel()
+        finishIfDone()
     }
 
-    private func endIfClosing() {
-        let isDone = state.withLock { $0.isClosing && (!$0.isSending || $0.isLost) }
-        guard isDone else { return }
-        session.invalidateAndCancel()
-        arrived.finish()
+    private func finishIfDone() {
+        if state.withLock({ $0.isDone }) { arrived.finish() }
     }
 
     // MARK: Receiving
 
     func receiveEvents(of session: UInt64) {
-        let isPolling = state.withLock { state in
+        let isNew = state.withLock { state in
+            guard !state.isClosing, !state.isLost else { return false }
             defer { state.session = session }
-            return state.session == session
+            return state.session != session
         }
-        if !isPolling { poll(session) }
+        if isNew { poll(session) }
     }
 
     private func poll(_ number: UInt64) {
-        let task = session.dataTask(with: pollRequest(number)) { [self] data, response, error in
-            guard state.withLock({ $0.session == number && !$0.isClosing }),
-                let messages = receive(data, response, error)
-            else { return }
+        let task = Self.http.dataTask(with: pollRequest(number)) { [self] data, response, error in
+            guard state.withLock({ $0.session == number }), let messages = receive(data, response, error) else {
+                return
+            }
             // Such as a session that the server has forgotten. The next poll would be refused as well, and at once.
             if messages.contains(where: { $0.kind == .error }) {
                 state.withLock { if $0.session == number { $0.session = nil } }
@@ -111,11 +122,11 @@ final class JanusHTTPConnection: JanusConnection {
             }
         }
         let isWanted = state.withLock { state in
-            guard state.session == number, !state.isClosing, !state.isLost else { return false }
+            guard state.session == number else { return false }
             state.poll = task
             return true
         }
-        if isWanted { task.resume() }
+        if isWanted { task.resume() } else { task.cancel() }
     }
 
     private func pollRequest(_ session: UInt64) -> URLRequest {
@@ -138,7 +149,14 @@ final class JanusHTTPConnection: JanusConnection {
         }
         let status = (response as? HTTPURLResponse)?.statusCode ?? 0
         guard status == 200 else {
-            lose(.notJanus(server, because: "it answered with the HTTP status \(status)"))
+            let isTemporary = (500..<600).contains(status) && status != 501
+            lose(
+                isTemporary
+                    ? .unreachable(
+                        .init(
+                            "Janus server \(server)",
+                            actual: "can't be reached: a proxy answers with the HTTP status \(status)"))
+                    : .notJanus(server, because: "it answered with the HTTP status \(status)"))
             return nil
         }
         guard let data, let messages = try? JanusMessage.list(from: data) else {
@@ -150,14 +168,13 @@ final class JanusHTTPConnection: JanusConnection {
     }
 
     private func lose(_ error: MediaGraphError) {
-        let isNew = state.withLock { state in
+        let (isNew, poll) = state.withLock { state in
             defer { (state.isLost, state.session) = (true, nil) }
-            state.poll?.cancel()
-            return !state.isLost && !state.isClosing
+            return (!state.isLost && !state.isClosing, state.poll)
         }
         if isNew { arrived.yield(.lost(error)) }
         arrived.finish()
-        endIfClosing()
+        poll?.cancel()
     }
 
     /// The error for a request that wasn't answered. The error of Foundation contains the URL, and so the secrets in it,

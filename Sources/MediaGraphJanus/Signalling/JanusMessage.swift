@@ -1,13 +1,5 @@
-/// A request to a Janus server, without what the client adds: the transaction, the session and the secrets.
+/// A request of a client to a Janus server. ``JanusClient`` adds the transaction, the session and the secrets.
 package enum JanusRequest: Sendable {
-    /// Creates a session.
-    case create
-    /// Continues a session on a new connection.
-    case claim
-    /// Says that the client is still there.
-    case keepAlive
-    /// Ends the session.
-    case destroy
     /// Creates a handle of the plugin VideoRoom. A handle has at most one PeerConnection.
     case attach
     /// Ends a handle.
@@ -16,14 +8,6 @@ package enum JanusRequest: Sendable {
     case message(handle: UInt64, VideoRoomRequest, SessionDescription? = nil)
     /// Passes on an ICE candidate.
     case trickle(handle: UInt64, Candidate)
-
-    /// Whether an `ack` is the last answer. Otherwise a `success` or an `event` follows.
-    var endsWithAck: Bool {
-        switch self {
-        case .keepAlive, .trickle: true
-        case .create, .claim, .destroy, .attach, .detach, .message: false
-        }
-    }
 }
 
 /// The description of a PeerConnection (JSEP): an offer or an answer.
@@ -60,9 +44,27 @@ package struct Candidate: Sendable, Hashable, Codable {
     package static let end = Candidate()
 }
 
-/// What a client sends: a request with its transaction and, if the server wants them, secrets.
+/// What a client sends.
 struct JanusEnvelope: Sendable, Encodable {
-    let request: JanusRequest
+    enum Content: Sendable {
+        /// Creates a session.
+        case create
+        /// Says that the client is still there.
+        case keepAlive
+        /// Ends the session.
+        case destroy
+        case request(JanusRequest)
+
+        /// Whether an `ack` is the last answer. Otherwise a `success` or an `event` follows.
+        var endsWithAck: Bool {
+            switch self {
+            case .keepAlive, .request(.trickle): true
+            case .create, .destroy, .request: false
+            }
+        }
+    }
+
+    let content: Content
     let transaction: String
     /// `nil` for `create`.
     let session: UInt64?
@@ -80,23 +82,22 @@ struct JanusEnvelope: Sendable, Encodable {
         try message.encodeIfPresent(session, forKey: .session)
         try message.encodeIfPresent(secrets.token, forKey: .token)
         try message.encodeIfPresent(secrets.apiSecret, forKey: .apisecret)
-        switch request {
+        switch content {
         case .create: try message.encode("create", forKey: .janus)
-        case .claim: try message.encode("claim", forKey: .janus)
         case .keepAlive: try message.encode("keepalive", forKey: .janus)
         case .destroy: try message.encode("destroy", forKey: .janus)
-        case .attach:
+        case .request(.attach):
             try message.encode("attach", forKey: .janus)
             try message.encode("janus.plugin.videoroom", forKey: .plugin)
-        case .detach(let handle):
+        case .request(.detach(let handle)):
             try message.encode("detach", forKey: .janus)
             try message.encode(handle, forKey: .handle)
-        case .message(let handle, let body, let description):
+        case .request(.message(let handle, let body, let description)):
             try message.encode("message", forKey: .janus)
             try message.encode(handle, forKey: .handle)
             try message.encode(body, forKey: .body)
             try message.encodeIfPresent(description, forKey: .jsep)
-        case .trickle(let handle, let candidate):
+        case .request(.trickle(let handle, let candidate)):
             try message.encode("trickle", forKey: .janus)
             try message.encode(handle, forKey: .handle)
             try message.encode(candidate, forKey: .candidate)
@@ -107,7 +108,7 @@ struct JanusEnvelope: Sendable, Encodable {
 /// What a server answers or announces.
 package struct JanusMessage: Sendable, Decodable {
     package enum Kind: String, Sendable, Decodable {
-        case success, error, ack, event, keepalive, timeout, claimed, detached, trickle, webrtcup, media, slowlink,
+        case success, error, ack, event, keepalive, timeout, detached, trickle, webrtcup, media, slowlink,
             hangup
         case serverInfo = "server_info"
     }
@@ -128,6 +129,7 @@ package struct JanusMessage: Sendable, Decodable {
     package let handle: UInt64?
     /// The identifier of a new session or handle.
     package let identifier: UInt64?
+    /// What the plugin says; `nil` also if it isn't an event of VideoRoom as this client knows it.
     package let event: VideoRoomEvent?
     package let description: SessionDescription?
     package let failure: Failure?
@@ -146,9 +148,10 @@ package struct JanusMessage: Sendable, Decodable {
         session = try message.decodeIfPresent(UInt64.self, forKey: .session)
         handle = try message.decodeIfPresent(UInt64.self, forKey: .sender)
         identifier = try? message.decodeIfPresent(Identifier.self, forKey: .data)?.id
-        event = try message.decodeIfPresent(PluginData.self, forKey: .plugindata)?.data
-        description = try message.decodeIfPresent(SessionDescription.self, forKey: .jsep)
-        failure = try message.decodeIfPresent(Failure.self, forKey: .error)
-        reason = try message.decodeIfPresent(String.self, forKey: .reason)
+        // What another version or plugin adds mustn't end the connection.
+        event = try? message.decodeIfPresent(PluginData.self, forKey: .plugindata)?.data
+        description = try? message.decodeIfPresent(SessionDescription.self, forKey: .jsep)
+        failure = try? message.decodeIfPresent(Failure.self, forKey: .error)
+        reason = try? message.decodeIfPresent(String.self, forKey: .reason)
     }
 }

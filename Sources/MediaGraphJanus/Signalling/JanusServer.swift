@@ -1,4 +1,5 @@
 import Foundation
+import LocalSockets
 import MediaGraphCore
 
 /// Where a Janus server listens.
@@ -16,21 +17,32 @@ package enum JanusServer: Sendable, Hashable, CustomStringConvertible {
     ///
     /// Throws `invalidParameter` for anything else than a URL with the scheme `http`, `https` or `unix`.
     package init(_ text: String) throws(MediaGraphError) {
+        // First, because a text that is refused is repeated.
+        guard text.hasPrefix("unix:") || !text.contains(where: "@?#".contains) else {
+            throw .invalidParameter(
+                .init(
+                    "server",
+                    actual:
+                        "must not contain a user, a query or a fragment; set secrets with token, room-pin or admin-key")
+            )
+        }
         if text.hasPrefix("unix:") {
             let path = String(text.dropFirst("unix:".count))
             // unix:///run/janus.sock names the same file as unix:/run/janus.sock.
             let file = path.hasPrefix("//") ? String(path.dropFirst(2)) : path
             guard file.hasPrefix("/") else { throw Self.refused(text) }
+            guard file.utf8.count <= LocalSocket.longestPath else {
+                throw .invalidParameter(
+                    .init(
+                        "server", expected: "a socket's path of up to \(LocalSocket.longestPath) bytes",
+                        actual: "one of \(file.utf8.count)"))
+            }
             self = .socket(path: file)
             return
         }
         guard let url = URL(string: text), let scheme = url.scheme?.lowercased(), ["http", "https"].contains(scheme),
             url.host?.isEmpty == false
         else { throw Self.refused(text) }
-        guard url.user == nil, url.password == nil, url.query == nil else {
-            throw .invalidParameter(
-                .init("server", actual: "must not contain secrets; set token, room-pin or admin-key instead"))
-        }
         self = .http(url)
     }
 

@@ -5,39 +5,38 @@ import MediaGraphCore
 /// This is a value without threads and without a clock: each call is told the time, in nanoseconds of any clock, and
 /// returns what to do. ``JanusClient`` does it.
 ///
-/// The server holds a session for as long as it hears from the client, and forgets it together with its handles
-/// afterwards. Over HTTP, a session survives the loss of a connection, so it is claimed again.
+/// The server keeps a session as long as it hears from the client; then it forgets the session and its handles. After a
+/// lost connection, the client begins a new session and ends the old one, which may have survived if the connection was
+/// HTTP. It doesn't claim the old one: Janus drops the events that were on their way, so users could come or go
+/// unnoticed.
 struct JanusSession: Sendable {
     enum Action: Sendable {
         /// Connect to the server. A connection that can't be made is reported as lost.
         case connect
+        /// Close the connection, once everything is sent.
         case disconnect
         case send(JanusEnvelope)
-        /// The connection carries this session from now on.
-        case opened(session: UInt64)
-        /// Report the session: users and PeerConnections are as they were if it is resumed, and gone otherwise.
-        case began(isResumed: Bool)
-        /// Report that the server can't be reached now. The session may be resumed.
+        /// Report a new session, which has no handles.
+        case began(session: UInt64)
+        /// Report that the session is over, or that there is still none. The client connects again.
         case lost(MediaGraphError)
         /// Report that the server can't be reached. Nothing follows.
         case failed(MediaGraphError)
         case answer(transaction: String, Result<JanusMessage, MediaGraphError>)
         case announce(JanusMessage)
-        /// Report that nothing follows, because the session has been stopped.
-        case ended
     }
 
     enum Input: Sendable {
         case start
         /// A message has arrived.
         case received(JanusMessage)
-        /// There is no connection any more, or there never was one.
+        /// The connection is lost, or couldn't be made.
         case disconnected(MediaGraphError)
         /// Time has passed; see `deadline`.
         case tick
         /// Send a request, and answer it under this transaction.
         case request(JanusRequest, transaction: String)
-        /// A request couldn't be sent, for a reason of its own.
+        /// A message couldn't be sent, for a reason of its own.
         case refused(transaction: String, MediaGraphError)
         /// End the session.
         case stop
@@ -45,8 +44,8 @@ struct JanusSession: Sendable {
 
     private enum Phase: Sendable {
         case idle
-        /// Waiting for the answer to `create` or `claim`.
-        case opening(transaction: String)
+        /// Waiting for a session.
+        case opening
         case open(session: UInt64)
         /// Waiting before the next attempt to connect.
         case paused(until: UInt64)
@@ -54,14 +53,16 @@ struct JanusSession: Sendable {
     }
 
     private struct Pending: Sendable {
-        let request: JanusRequest
-        let deadline: UInt64
-        /// Whether the client itself sent the request.
-        var isInternal = false
+        let content: JanusEnvelope.Content
+        var deadline: UInt64
+        /// Whether the server has the request. Only this request fails if no answer follows.
+        var isAcknowledged = false
     }
 
-    /// How long the server may take for an answer.
+    /// How long the server may take for the first answer to a message.
     static let answerLimit = Duration.seconds(5)
+    /// How long the plugin may take for its answer, after the server has acknowledged a request.
+    static let pluginLimit = Duration.seconds(15)
     /// How often the client says that it is there. Janus forgets clients after 60 s, unless it is set otherwise.
     static let keepAliveInterval = Duration.seconds(4)
     /// The pause before the first new attempt to connect. It doubles from one attempt to the next.
@@ -74,16 +75,17 @@ struct JanusSession: Sendable {
     /// back in the same moment.
     private let random: @Sendable () -> Double
     private var phase = Phase.idle
-    /// The session that can be claimed.
-    private var last: UInt64?
-    /// Whether the session has been reported.
+    /// A session that the server may still have, and that has to be ended.
+    private var abandoned: UInt64?
+    /// Whether a session has been reported.
     private var hasBegun = false
-    /// Whether the loss of the connection has been reported.
+    /// Whether the loss of the session has been reported.
     private var isLost = false
+    /// The number of attempts to connect since the server last answered a keep-alive.
     private var attempts = 0
     private var pending: [String: Pending] = [:]
     private var nextKeepAlive: UInt64 = 0
-    private var requestCount = 0
+    private var messageCount = 0
 
     init(
         server: JanusServer, secrets: JanusSecrets,
@@ -91,9 +93,6 @@ struct JanusSession: Sendable {
     ) {
         (self.server, self.secrets, self.random) = (server, secrets, random)
     }
-
-    /// The session's number while there is a connection.
-    var session: UInt64? { if case .open(let session) = phase { session } else { nil } }
 
     /// When `tick` is due next; `nil` if nothing depends on the time.
     var deadline: UInt64? {
@@ -109,134 +108,125 @@ struct JanusSession: Sendable {
     /// Returns what to do, in order.
     mutating func handle(_ input: Input, at now: UInt64) -> [Action] {
         switch input {
-        case .start: start(now)
-        case .received(let message): receive(message, now)
-        case .disconnected(let error): disconnect(error, now, isConnected: false)
-        case .tick: tick(now)
-        case .request(let request, let transaction): send(request, transaction, now)
-        case .refused(let transaction, let error): refuse(transaction, error, now)
-        case .stop: stop()
+        case .start:
+            guard case .idle = phase else { return [] }
+            return open(now)
+        case .received(let message): return receive(message, now)
+        case .disconnected(let error): return disconnect(error, now, isConnected: false)
+        case .tick: return tick(now)
+        case .request(let request, let transaction):
+            guard case .open(let session) = phase else {
+                return [.answer(transaction: transaction, .failure(.notConnected(to: server)))]
+            }
+            return [submit(.request(request), transaction, session, now)]
+        case .refused(let transaction, let error): return refuse(transaction, error, now)
+        case .stop: return stop()
         }
     }
 
-    private mutating func start(_ now: UInt64) -> [Action] {
-        guard case .idle = phase else { return [] }
-        return open(now)
-    }
+    // MARK: Sending
 
     /// Connects, and asks for a session.
-    private mutating func open(_ now: UInt64) -> [Action] {
-        [.connect] + ask(for: last, now)
-    }
+    private mutating func open(_ now: UInt64) -> [Action] { [.connect] + create(now) }
 
-    private mutating func ask(for session: UInt64?, _ now: UInt64) -> [Action] {
-        let transaction = nextTransaction()
-        phase = .opening(transaction: transaction)
-        let request = session == nil ? JanusRequest.create : .claim
-        return [submit(request, transaction, session, now, isInternal: true)]
+    private mutating func create(_ now: UInt64) -> [Action] {
+        phase = .opening
+        // The server answers with an error if it has forgotten the session.
+        let end = abandoned.map { Action.send(envelope(.destroy, nextTransaction(), $0)) }
+        return (end.map { [$0] } ?? []) + [submit(.create, nextTransaction(), nil, now)]
     }
 
     private mutating func nextTransaction() -> String {
-        requestCount += 1
-        return "session-\(requestCount)"
+        messageCount += 1
+        return "session-\(messageCount)"
+    }
+
+    private func envelope(_ content: JanusEnvelope.Content, _ transaction: String, _ session: UInt64?) -> JanusEnvelope
+    {
+        JanusEnvelope(content: content, transaction: transaction, session: session, secrets: secrets)
     }
 
     private mutating func submit(
-        _ request: JanusRequest, _ transaction: String, _ session: UInt64?, _ now: UInt64, isInternal: Bool = false
+        _ content: JanusEnvelope.Content, _ transaction: String, _ session: UInt64?, _ now: UInt64
     ) -> Action {
-        pending[transaction] = Pending(
-            request: request, deadline: now + Self.answerLimit.nanoseconds, isInternal: isInternal)
-        return .send(JanusEnvelope(request: request, transaction: transaction, session: session, secrets: secrets))
-    }
-
-    private mutating func send(_ request: JanusRequest, _ transaction: String, _ now: UInt64) -> [Action] {
-        guard case .open(let session) = phase else {
-            return [.answer(transaction: transaction, .failure(.notConnected(to: server)))]
-        }
-        return [submit(request, transaction, session, now)]
+        pending[transaction] = Pending(content: content, deadline: now + Self.answerLimit.nanoseconds)
+        return .send(envelope(content, transaction, session))
     }
 
     private mutating func refuse(_ transaction: String, _ error: MediaGraphError, _ now: UInt64) -> [Action] {
-        guard let request = pending.removeValue(forKey: transaction) else { return [] }
-        return request.isInternal ? disconnect(error, now) : [.answer(transaction: transaction, .failure(error))]
+        guard let message = pending.removeValue(forKey: transaction) else { return [] }
+        guard case .request = message.content else { return disconnect(error, now) }
+        return [.answer(transaction: transaction, .failure(error))]
     }
 
     // MARK: What arrives
 
     private mutating func receive(_ message: JanusMessage, _ now: UInt64) -> [Action] {
-        guard let transaction = message.transaction, let request = pending[transaction] else {
+        guard let transaction = message.transaction, let waiting = pending[transaction] else {
             return announce(message, now)
         }
         switch message.kind {
-        case .ack where !request.request.endsWithAck: return []
-        case .ack, .success, .event, .claimed:
+        case .ack where !waiting.content.endsWithAck:
+            pending[transaction]?.isAcknowledged = true
+            pending[transaction]?.deadline = now + Self.pluginLimit.nanoseconds
+            return []
+        case .ack, .success, .event:
             pending[transaction] = nil
-            guard request.isInternal else { return [.answer(transaction: transaction, .success(message))] }
-            return internalAnswer(to: request.request, message, now)
+            switch waiting.content {
+            case .request: return [.answer(transaction: transaction, .success(message))]
+            case .create: return begin(message, now)
+            // The connection is good for more than its first message.
+            case .keepAlive: attempts = 0
+            case .destroy: break
+            }
+            return []
         case .error:
             pending[transaction] = nil
             let error = MediaGraphError.refusal(message.failure, by: server)
-            guard request.isInternal else { return [.answer(transaction: transaction, .failure(error))] }
-            return internalFailure(of: request.request, message.failure?.code, error, now)
+            let answer: [Action]
+            if case .request = waiting.content {
+                answer = [.answer(transaction: transaction, .failure(error))]
+                guard message.failure?.code == JanusErrorCode.noSuchSession else { return answer }
+            } else {
+                answer = []
+            }
+            return answer + end(because: error, message.failure?.code, now)
         default: return announce(message, now)
         }
     }
 
-    private mutating func internalAnswer(
-        to request: JanusRequest, _ message: JanusMessage, _ now: UInt64
-    ) -> [Action] {
-        switch request {
-        case .create:
-            guard let session = message.identifier else {
-                return disconnect(.notJanus(server, because: "it answered without a session"), now)
-            }
-            return begin(session, now, isResumed: false)
-        case .claim: return last.map { begin($0, now, isResumed: true) } ?? []
-        default: return []
+    private mutating func begin(_ message: JanusMessage, _ now: UInt64) -> [Action] {
+        guard let session = message.identifier else {
+            return disconnect(.notJanus(server, because: "it answered without a session"), now)
         }
-    }
-
-    private mutating func begin(_ session: UInt64, _ now: UInt64, isResumed: Bool) -> [Action] {
         phase = .open(session: session)
-        (last, attempts, isLost, hasBegun) = (session, 0, false, true)
+        (abandoned, isLost, hasBegun) = (session, false, true)
         nextKeepAlive = now + Self.keepAliveInterval.nanoseconds
-        return [.opened(session: session), .began(isResumed: isResumed)]
-    }
-
-    private mutating func internalFailure(
-        of request: JanusRequest, _ code: Int?, _ error: MediaGraphError, _ now: UInt64
-    ) -> [Action] {
-        // The server has forgotten the session, or is a new one.
-        if case .claim = request, code == JanusErrorCode.noSuchSession {
-            last = nil
-            return ask(for: nil, now)
-        }
-        if case .keepAlive = request, code == JanusErrorCode.noSuchSession { return renew(error, now) }
-        return disconnect(error, now)
+        return [.began(session: session)]
     }
 
     private mutating func announce(_ message: JanusMessage, _ now: UInt64) -> [Action] {
         guard case .open(let session) = phase, message.session == nil || message.session == session else { return [] }
         switch message.kind {
         case .timeout:
-            return renew(
-                .timeOut(.init("Janus server \(server)", actual: "has ended the session: nothing arrived from here")),
-                now)
-        case .event, .detached, .trickle, .webrtcup, .media, .slowlink, .hangup: return [.announce(message)]
+            let error = MediaGraphError.timeOut(
+                .init("Janus server \(server)", actual: "has ended the session: nothing arrived from here"))
+            return end(because: error, JanusErrorCode.noSuchSession, now)
         // The answer to a long poll that the server refuses.
-        case .error:
-            let error = MediaGraphError.refusal(message.failure, by: server)
-            return message.failure?.code == JanusErrorCode.noSuchSession ? renew(error, now) : disconnect(error, now)
-        case .success, .ack, .keepalive, .claimed, .serverInfo, nil: return []
+        case .error: return end(because: .refusal(message.failure, by: server), message.failure?.code, now)
+        case .event, .detached, .trickle, .webrtcup, .media, .slowlink, .hangup: return [.announce(message)]
+        case .success, .ack, .keepalive, .serverInfo, nil: return []
         }
     }
 
-    /// Replaces a session that the server has ended. The connection is all right.
-    private mutating func renew(_ error: MediaGraphError, _ now: UInt64) -> [Action] {
-        last = nil
+    /// Ends the session after the server has refused a message that belongs to it. If the server has no such session, the
+    /// connection is all right, and a new session can begin at once.
+    private mutating func end(because error: MediaGraphError, _ code: Int?, _ now: UInt64) -> [Action] {
+        guard case .open = phase, code == JanusErrorCode.noSuchSession else { return disconnect(error, now) }
+        abandoned = nil
         let failed = failPending(error)
         isLost = true
-        return failed + [.lost(error)] + ask(for: nil, now)
+        return failed + [.lost(error)] + create(now)
     }
 
     // MARK: Time and failures
@@ -247,16 +237,18 @@ struct JanusSession: Sendable {
         case .paused(let until): return now < until ? [] : open(now)
         case .opening, .open: break
         }
-        // An interface that is alive answers at once, if only with `ack`. What takes longer doesn't answer at all.
-        if pending.contains(where: { $0.value.deadline <= now }) {
-            return disconnect(
-                .timeOut(
-                    .init("Janus server \(server)", actual: "didn't answer within \(Int(Self.answerLimit.seconds)) s")),
-                now)
+        let late = pending.filter { $0.value.deadline <= now }
+        guard late.values.allSatisfy(\.isAcknowledged) else {
+            return disconnect(.noAnswer(from: server, within: Self.answerLimit), now)
         }
-        guard case .open(let session) = phase, nextKeepAlive <= now else { return [] }
+        for transaction in late.keys { pending[transaction] = nil }
+        let failed = late.keys.sorted().map { transaction in
+            Action.answer(
+                transaction: transaction, .failure(.noAnswer(from: server, within: Self.pluginLimit)))
+        }
+        guard case .open(let session) = phase, nextKeepAlive <= now else { return failed }
         nextKeepAlive = now + Self.keepAliveInterval.nanoseconds
-        return [submit(.keepAlive, nextTransaction(), session, now, isInternal: true)]
+        return failed + [submit(.keepAlive, nextTransaction(), session, now)]
     }
 
     /// Gives up a connection. Connects again after a pause, unless the server has never been reached.
@@ -265,8 +257,7 @@ struct JanusSession: Sendable {
         case .idle, .paused, .ended: return []
         case .opening, .open: break
         }
-        var actions = isConnected ? [Action.disconnect] : []
-        actions += failPending(error)
+        var actions = (isConnected ? [Action.disconnect] : []) + failPending(error)
         guard hasBegun else {
             phase = .ended
             return actions + [.failed(error)]
@@ -286,26 +277,25 @@ struct JanusSession: Sendable {
 
     private mutating func failPending(_ error: MediaGraphError) -> [Action] {
         defer { pending = [:] }
-        return pending.filter { !$0.value.isInternal }.keys.sorted().map {
-            .answer(transaction: $0, .failure(error))
+        return pending.keys.sorted().compactMap { transaction in
+            guard case .request = pending[transaction]?.content else { return nil }
+            return .answer(transaction: transaction, .failure(error))
         }
     }
 
     private mutating func stop() -> [Action] {
-        let failed = failPending(.notInSession(.init("the connection to Janus server \(server)", actual: "was closed")))
+        let failed = failPending(
+            .notInSession(.init("the connection to Janus server \(server)", actual: "was closed")))
         defer { phase = .ended }
         switch phase {
-        case .ended: return failed
-        case .idle, .paused: return failed + [.ended]
-        case .opening: return failed + [.disconnect, .ended]
-        case .open(let session):
-            let transaction = nextTransaction()
-            return failed + [submit(.destroy, transaction, session, 0, isInternal: true), .disconnect, .ended]
+        case .idle, .paused, .ended: return failed
+        case .opening: return failed + [.disconnect]
+        case .open(let session): return failed + [.send(envelope(.destroy, nextTransaction(), session)), .disconnect]
         }
     }
 }
 
-/// The codes of Janus' errors (`apierror.h`) and of VideoRoom's that mean something to this client.
+/// The codes of Janus' errors (`apierror.h`) that mean something to this client.
 enum JanusErrorCode {
     static let unauthorized = 403
     static let noSuchSession = 458
@@ -315,7 +305,7 @@ enum JanusErrorCode {
 
 extension MediaGraphError {
     static func notConnected(to server: JanusServer) -> MediaGraphError {
-        .notInSession(.init("Janus server \(server)", actual: "can't be reached now"))
+        .notInSession(.init("Janus server \(server)", actual: "isn't connected"))
     }
 
     static func notJanus(_ server: JanusServer, because reason: String) -> MediaGraphError {
@@ -323,11 +313,15 @@ extension MediaGraphError {
             .init(
                 "\(server)",
                 actual:
-                    "isn't a Janus server: \(reason); check the address, which ends in Janus' base path, by default /janus"
-            ))
+                    "isn't a Janus server: \(reason); check the address, which ends in Janus' base path, by default "
+                    + "/janus"))
     }
 
-    /// The error for a request that the server has refused.
+    static func noAnswer(from server: JanusServer, within limit: Duration) -> MediaGraphError {
+        .timeOut(.init("Janus server \(server)", actual: "didn't answer within \(Int(limit.seconds)) s"))
+    }
+
+    /// The error for a message that the server has refused.
     static func refusal(_ failure: JanusMessage.Failure?, by server: JanusServer) -> MediaGraphError {
         let reason = failure?.reason ?? "no reason given"
         let subject = "Janus server \(server)"

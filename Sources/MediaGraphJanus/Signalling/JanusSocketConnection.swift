@@ -35,6 +35,7 @@ final class JanusSocketConnection: JanusConnection {
         while let json = socket?.receive()?.message {
             guard let messages = try? JanusMessage.list(from: json) else {
                 arrived.yield(.lost(.notJanus(server, because: "it sends something else than Janus' messages")))
+                socket?.close()
                 break
             }
             for message in messages { arrived.yield(.message(message)) }

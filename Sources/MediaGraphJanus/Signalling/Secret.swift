@@ -44,7 +44,7 @@ package struct Secret: Sendable, Hashable, Encodable {
         let path = String(reference.dropFirst("file:".count))
         do {
             var text = try String(contentsOfFile: path, encoding: .utf8)
-            while text.last?.isNewline == true { text.removeLast() }
+            if text.last?.isNewline == true { text.removeLast() }
             return (text, "the file \(path)")
         } catch {
             throw .invalidParameter(.init(property, actual: "the file \(path) can't be read"))

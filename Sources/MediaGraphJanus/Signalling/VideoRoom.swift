@@ -13,14 +13,13 @@ package struct VideoRoom: Sendable {
 
     package let name: String
     private let client: JanusClient
-    private let server: JanusServer
-    private let secrets: JanusSecrets
 
-    package init(_ name: String, at server: JanusServer, _ secrets: JanusSecrets, client: JanusClient) {
-        (self.name, self.server, self.secrets, self.client) = (name, server, secrets, client)
-    }
+    /// The room of that name on the client's server.
+    package init(_ name: String, client: JanusClient) { (self.name, self.client) = (name, client) }
 
-    /// Enters the room as a user. The first user creates it, with the PIN in the secrets.
+    private var server: JanusServer { client.server }
+
+    /// Enters the room as a user. The first user creates it, with the PIN in the client's secrets.
     ///
     /// Throws `alreadyInUse` if somebody in the room has the name, `notPermitted` if a PIN, a token or the admin key is
     /// missing or wrong, `unsupported` if the server's rooms have numbers instead of names, and what
@@ -31,7 +30,7 @@ package struct VideoRoom: Sendable {
         do throws(MediaGraphError) {
             return try await join(user, display: display, handle)
         } catch {
-            // If this fails as well, there is no session any more, and so no handle.
+            // If this fails, the session is over, and the handle with it.
             _ = try? await client.request(.detach(handle: handle))
             throw error
         }
@@ -39,8 +38,9 @@ package struct VideoRoom: Sendable {
 
     private func join(_ user: String, display: String, _ handle: UInt64) async throws(MediaGraphError) -> Place {
         let request = VideoRoomRequest.join(
-            room: name, user: user, display: display, pin: secrets.roomPIN, token: secrets.token)
-        while true {
+            room: name, user: user, display: display, pin: client.secrets.roomPIN, token: client.secrets.token)
+        // The room may be destroyed just after it was created.
+        for _ in 1...3 {
             let message = try await client.request(.message(handle: handle, request))
             guard let answer = message.event else { throw unexpected(message) }
             guard answer.errorCode == VideoRoomErrorCode.noSuchRoom else {
@@ -54,11 +54,14 @@ package struct VideoRoom: Sendable {
             }
             try await create(handle)
         }
+        throw .processingFailed(
+            .init("room \"\(name)\"", actual: "was created on Janus server \(server) several times, and is never there")
+        )
     }
 
     /// Creates the room, unless it exists by now.
     private func create(_ handle: UInt64) async throws(MediaGraphError) {
-        let settings = VideoRoomSettings(room: name, pin: secrets.roomPIN, adminKey: secrets.adminKey)
+        let settings = VideoRoomSettings(room: name, pin: client.secrets.roomPIN, adminKey: client.secrets.adminKey)
         let message = try await client.request(.message(handle: handle, .create(settings)))
         guard let answer = message.event else { throw unexpected(message) }
         switch answer.errorCode {
@@ -95,7 +98,7 @@ package struct VideoRoom: Sendable {
                 .init(
                     subject,
                     actual: "can't be joined: its PIN or token is missing or wrong (\(reason)); set room-pin or token"))
-        case VideoRoomErrorCode.invalid:
+        case VideoRoomErrorCode.invalid where answer.error?.contains("integer") == true:
             throw .unsupported(
                 .init(
                     "Janus server \(server)",

@@ -52,6 +52,17 @@ import Testing
         #expect(woken.all == [10, 20, 30])
     }
 
+    @Test("NW-4 tasks wake in time even if other tasks always have something to do")
+    func busyThread() async throws {
+        let thread = EventThread("test-busy")
+        let busy = Task(executorPreference: thread) {
+            while !Task.isCancelled { await Task.yield() }
+        }
+        let sleeper = Task(executorPreference: thread) { try await thread.sleep(for: .milliseconds(1)) }
+        try await sleeper.value
+        busy.cancel()
+    }
+
     @Test("NW-4 a cancelled task wakes at once with an error, also if it was cancelled before it slept")
     func cancelling() async throws {
         let clock = VirtualClock()

@@ -89,55 +89,55 @@ struct JanusClientTests {
             #expect(try await stranger.has("over"))
         }
 
-        let known = JanusSecrets(apiSecret: api)
-        let client = ClientLog(server.http, known)
-        #expect(try await client.begins())
-        let error = await #expect(throws: MediaGraphError.self) {
-            try await client.room("lobby", known).join("alice", display: "")
+        func client(pin: String? = nil, adminKey: String? = nil) async throws -> ClientLog {
+            let client = ClientLog(
+                server.http,
+                JanusSecrets(apiSecret: api, roomPIN: pin.map { Secret($0) }, adminKey: adminKey.map { Secret($0) }))
+            #expect(try await client.begins())
+            return client
         }
-        #expect(error?.code == .notPermitted && error?.detail.actual.hasSuffix("set admin-key") == true)
-
-        let owner = JanusSecrets(apiSecret: api, roomPIN: Secret("1234"), adminKey: Secret(#"ad"min\key"#))
-        let place = try await client.room("lobby", owner).join("alice", display: "")
-        for pin in [nil, Secret("4321")] {
-            let guest = JanusSecrets(apiSecret: api, roomPIN: pin)
-            let refused = await #expect(throws: MediaGraphError.self) {
-                try await client.room("lobby", guest).join("bob", display: "")
-            }
-            #expect(refused?.code == .notPermitted && refused?.detail.actual.hasSuffix("set room-pin or token") == true)
+        for adminKey in [nil, "other"] {
+            let user = try await client(adminKey: adminKey)
+            let error = await #expect(throws: MediaGraphError.self) { try await user.room().join("alice", display: "") }
+            #expect(error?.code == .notPermitted && error?.detail.actual.hasSuffix("set admin-key") == true)
         }
+        let owner = try await client(pin: "1234", adminKey: #"ad"min\key"#)
+        _ = try await owner.room().join("alice", display: "")
+        for pin in [nil, "4321"] {
+            let guest = try await client(pin: pin)
+            let error = await #expect(throws: MediaGraphError.self) { try await guest.room().join("bob", display: "") }
+            #expect(error?.code == .notPermitted && error?.detail.actual.hasSuffix("set room-pin or token") == true)
+        }
+        let guest = try await client(pin: "1234")
+        #expect(try await guest.room().join("bob", display: "").others == ["alice": ""])
         // Events come over the long poll, whose URL has the secret.
-        let guest = JanusSecrets(apiSecret: api, roomPIN: Secret("1234"))
-        let bob = try await client.room("lobby", guest).join("bob", display: "")
-        #expect(bob.others == ["alice": ""])
-        try await client.room("lobby", guest).leave(bob)
-        #expect(try await client.has("leaving bob"))
-        try await client.room("lobby", owner).leave(place)
+        #expect(try await owner.has("joining bob ()"))
     }
 
     @Test("NW-4 a killed client leaves the room at once on the socket, and after the server's time limit over HTTP")
     func lostClient() async throws {
-        let server = try await JanusProcess(["--timeout", "1"])
+        let server = try await JanusProcess(["--timeout", "3"])
         defer { server.stop() }
-        let alice = ClientLog(server.socket)
-        _ = try await alice.start()
-        // The time limit of a second would end this session as well.
-        let alive = Task {
-            while !Task.isCancelled {
-                _ = try await alice.client.request(.keepAlive)
-                try await Task.sleep(for: .milliseconds(100))
-            }
-        }
-        defer { alive.cancel() }
+        let clock = VirtualClock()
+        let alice = ClientLog(server.socket, on: EventThread("test-network", clock: TimerClock(clock)))
+        #expect(try await alice.begins())
         _ = try await alice.room().join("alice", display: "")
         for interface in Interface.allCases {
             let script = try ScriptedClient(interface.of(server))
             try await script.join("bob", "lobby")
             #expect(try await alice.has("joining bob ()"))
             script.vanish()
-            #expect(try await alice.has("leaving bob"))
+            let hasLeft = try await eventually {
+                // The server's time limit is a real one, also for Alice.
+                if clock.deadlines.contains(JanusSession.keepAliveInterval) {
+                    clock.advance(by: JanusSession.keepAliveInterval)
+                }
+                return alice.events.all.contains("leaving bob")
+            }
+            #expect(hasLeft)
             alice.events.removeAll()
         }
+        #expect(alice.events.all == [])
     }
 
     @Test(
@@ -161,28 +161,48 @@ struct JanusClientTests {
         #expect(try await lobby.join("alice", display: "").others == [:])
     }
 
-    @Test("NW-4 a frozen server is reported as lost; when it goes on, the session over HTTP is resumed")
+    @Test("NW-4 a frozen server is lost; when it goes on, a new session begins, and the old one's users are gone")
     func freeze() async throws {
         let clock = VirtualClock()
         let server = try await JanusProcess(["--timeout", "60"])
         defer { server.stop() }
         let alice = ClientLog(server.http, on: EventThread("test-network", clock: TimerClock(clock)))
         #expect(try await alice.begins())
-        let lobby = alice.room()
-        let place = try await lobby.join("alice", display: "")
+        _ = try await alice.room().join("alice", display: "old")
         server.setFrozen(true)
-        // The time limits on the virtual clock pass before those of URLSession.
         #expect(try await clock.pass(.seconds(4)))
         #expect(try await clock.pass(.seconds(4)))
         #expect(try await clock.pass(.seconds(1)))
         #expect(try await alice.has("lost: Janus server \(server.http) didn't answer within 5 s"))
         server.setFrozen(false)
-        #expect(try await clock.pass(.milliseconds(250)))
-        #expect(try await alice.has("resumed"))
-        try await lobby.rename(place, display: "Alice")
+        // Of Bob, who comes while Alice is away, she learns when she joins again.
         let bob = ClientLog(server.socket)
-        _ = try await bob.start()
-        #expect(try await bob.room().join("bob", display: "").others == ["alice": "Alice"])
-        #expect(try await alice.has("joining bob ()"))
+        #expect(try await bob.begins())
+        #expect(try await bob.room().join("bob", display: "").others == ["alice": "old"])
+        alice.events.removeAll()
+        #expect(try await clock.pass(.milliseconds(250)))
+        #expect(try await alice.has("began"))
+        #expect(try await bob.has("leaving alice"))
+        #expect(try await alice.room().join("alice", display: "new").others == ["bob": ""])
+        #expect(try await bob.has("joining alice (new)"))
+    }
+
+    @Test("NW-4 a client that is released ends its connection, and its events", arguments: Interface.allCases)
+    func release(_ interface: Interface) async throws {
+        let server = try await JanusProcess()
+        defer { server.stop() }
+        let log = Log<String>()
+        weak var released: JanusClient?
+        do {
+            let client = JanusClient(interface.of(server))
+            released = client
+            Task { [events = client.events, log] in
+                for await event in events { log.add(event.text) }
+                log.add("over")
+            }
+            await client.start()
+            #expect(try await eventually { log.all == ["began"] })
+        }
+        #expect(try await eventually { log.all.last == "over" && released == nil })
     }
 }

@@ -50,8 +50,7 @@ import Testing
         #expect(script.handle(.start) == ["connect", "create session-1"])
         #expect(
             try script.receive(#"{"janus":"success","transaction":"session-1","data":{"id":7}}"#)
-                == ["opened 7", "began"])
-        #expect(script.session.session == 7)
+                == ["began 7"])
         let actions = script.session.handle(.request(.attach, transaction: "a"), at: script.now)
         guard case .send(let envelope)? = actions.first else { throw Unexpected() }
         let encoder = JSONEncoder()
@@ -111,39 +110,26 @@ import Testing
         #expect(actions == ["disconnect", "lost Janus server http://127.0.0.1:1/janus didn't answer within 5 s"])
     }
 
-    @Test("NW-4 after a loss, the session is claimed on a new connection, and resumed if the server still has it")
-    func resumption() throws {
+    @Test("NW-4 after a loss, a new session begins on a new connection, and the old one is ended")
+    func newSession() throws {
         var script = Script()
         try script.open()
         #expect(script.handle(.disconnected(Self.lost)) == ["lost it is gone"])
-        #expect(script.session.session == nil)
         let (passed, actions) = try script.tick()
         #expect(passed == .milliseconds(250))
-        #expect(actions == ["connect", "claim session-2 in 7"])
+        #expect(actions == ["connect", "destroy session-2 in 7", "create session-3"])
+        // The server has been restarted, and doesn't know the old session.
+        let unknown = #"{"janus":"error","transaction":"session-2","error":{"code":458,"reason":"No such session 7"}}"#
+        #expect(try script.receive(unknown) == [])
         #expect(
-            try script.receive(#"{"janus":"claimed","transaction":"session-2","session_id":7}"#)
-                == ["opened 7", "resumed"])
-        // Janus 1.1.2 answers with `success`.
+            try script.receive(#"{"janus":"success","transaction":"session-3","data":{"id":8}}"#) == ["began 8"])
+        #expect(try script.receive(#"{"janus":"event","session_id":7,"sender":9}"#) == [], "an old session's")
+        #expect(try script.receive(#"{"janus":"event","session_id":8,"sender":9}"#) == ["announce event"])
+        // The connection is lost again while it is being opened: session 8 has to be ended then.
         _ = script.handle(.disconnected(Self.lost))
-        _ = try script.tick()
-        #expect(
-            try script.receive(#"{"janus":"success","transaction":"session-3","session_id":7}"#)
-                == ["opened 7", "resumed"])
-    }
-
-    @Test("NW-4 after a server's restart, which forgets the session, a new one is created on the same connection")
-    func restartedServer() throws {
-        var script = Script()
-        try script.open()
+        #expect(try script.tick().actions == ["connect", "destroy session-4 in 8", "create session-5"])
         _ = script.handle(.disconnected(Self.lost))
-        _ = try script.tick()
-        #expect(
-            try script.receive(
-                #"{"janus":"error","transaction":"session-2","error":{"code":458,"reason":"No such session 7"}}"#)
-                == ["create session-3"])
-        #expect(
-            try script.receive(#"{"janus":"success","transaction":"session-3","data":{"id":8}}"#)
-                == ["opened 8", "began"])
+        #expect(try script.tick().actions == ["connect", "destroy session-6 in 8", "create session-7"])
     }
 
     @Test("NW-4 the pauses between attempts to connect double from 0.25 s to 8 s, and differ by a quarter")
@@ -160,11 +146,17 @@ import Testing
         }
         var script = Script()
         try script.open()
-        for number in 2...4 {
-            _ = script.handle(.disconnected(Self.lost))
-            #expect(try script.tick().passed == .milliseconds(250), "the first pause again, after a success")
-            _ = try script.receive(#"{"janus":"success","transaction":"session-\#(number)","session_id":7}"#)
+        // A server that accepts each session and refuses its events isn't asked at once again and again.
+        for (pause, number) in [(0.25, 3), (0.5, 5), (1, 7)] {
+            let refused = #"{"janus":"error","session_id":7,"error":{"code":403,"reason":"Unauthorized"}}"#
+            #expect(try script.receive(refused).first == "disconnect")
+            #expect(try script.tick().passed == .seconds(pause))
+            _ = try script.receive(#"{"janus":"success","transaction":"session-\#(number)","data":{"id":7}}"#)
         }
+        #expect(try script.tick().actions == ["keepAlive session-8 in 7"])
+        _ = try script.receive(#"{"janus":"ack","transaction":"session-8","session_id":7}"#)
+        _ = script.handle(.disconnected(Self.lost))
+        #expect(try script.tick().passed == .milliseconds(250), "the first pause again")
     }
 
     @Test("SE-6 a request is answered by the event after its ack, whichever of the two arrives first")
@@ -196,7 +188,7 @@ import Testing
     @Test("SE-6 requests fail at once while there is no session, and when the connection is lost or the session ends")
     func failedRequests() throws {
         var script = Script()
-        let absent = ["answer a: Janus server http://127.0.0.1:1/janus can't be reached now"]
+        let absent = ["answer a: Janus server http://127.0.0.1:1/janus isn't connected"]
         #expect(script.handle(.request(.attach, transaction: "a")) == absent)
         try script.open()
         _ = script.handle(.request(.attach, transaction: "a"))
@@ -213,10 +205,27 @@ import Testing
         #expect(
             script.handle(.stop) == [
                 "answer a: the connection to Janus server http://127.0.0.1:1/janus was closed",
-                "destroy session-2 in 7",
-                "disconnect", "ended",
+                "destroy session-2 in 7", "disconnect",
             ])
         #expect(script.handle(.request(.attach, transaction: "a")) == absent && script.session.deadline == nil)
+    }
+
+    @Test("NW-4 a plugin that is slow to answer an acknowledged request costs that request alone, after 15 s")
+    func slowPlugin() throws {
+        var script = Script()
+        try script.open()
+        _ = script.handle(.request(.message(handle: 9, .leave), transaction: "a"))
+        #expect(try script.receive(#"{"janus":"ack","transaction":"a","session_id":7}"#) == [])
+        for (number, pause) in [(2, 4), (3, 4), (4, 4)] {
+            let (passed, actions) = try script.tick()
+            #expect(passed == .seconds(pause))
+            #expect(actions == ["keepAlive session-\(number) in 7"])
+            _ = try script.receive(#"{"janus":"ack","transaction":"session-\#(number)","session_id":7}"#)
+        }
+        let (passed, actions) = try script.tick()
+        #expect(passed == .seconds(3))
+        #expect(actions == ["answer a: Janus server http://127.0.0.1:1/janus didn't answer within 15 s"])
+        #expect(try script.tick().actions == ["keepAlive session-5 in 7"])
     }
 
     @Test("NW-4 a session that the server ends for silence, or says it doesn't have, is replaced at once")
@@ -231,9 +240,44 @@ import Testing
             ])
         _ = try script.receive(#"{"janus":"success","transaction":"session-2","data":{"id":8}}"#)
         #expect(try script.receive(#"{"janus":"timeout","session_id":7}"#) == [], "an old session")
+        // The answer to a long poll, and to a request.
         #expect(
             try script.receive(#"{"janus":"error","error":{"code":458,"reason":"No such session"}}"#).last
                 == "create session-3")
+        _ = try script.receive(#"{"janus":"success","transaction":"session-3","data":{"id":9}}"#)
+        _ = script.handle(.request(.attach, transaction: "a"))
+        let refused = try script.receive(
+            #"{"janus":"error","transaction":"a","error":{"code":458,"reason":"No such session"}}"#)
+        #expect(refused.count == 3 && refused.last == "create session-4")
+    }
+
+    @Test("NW-4 a session can be stopped at any time; nothing follows")
+    func stopping() throws {
+        var idle = Script()
+        #expect(idle.handle(.stop) == [] && idle.handle(.start) == [])
+        var opening = Script()
+        _ = opening.handle(.start)
+        #expect(opening.handle(.stop) == ["disconnect"])
+        #expect(try opening.receive(#"{"janus":"success","transaction":"session-1","data":{"id":7}}"#) == [])
+        var paused = Script()
+        try paused.open()
+        _ = paused.handle(.disconnected(Self.lost))
+        #expect(paused.handle(.stop) == [] && paused.session.deadline == nil && paused.handle(.tick) == [])
+    }
+
+    @Test("NW-4 messages that this client doesn't know are ignored, and what isn't a message is an error")
+    func unknownMessages() throws {
+        var script = Script()
+        try script.open()
+        #expect(try script.receive(#"{"janus":"novelty","session_id":7}"#) == [])
+        #expect(
+            try script.receive(
+                #"[{"janus":"event","session_id":7,"plugindata":{"plugin":"x","data":{"videoroom":5}}},"#
+                    + #"{"janus":"event","session_id":7,"plugindata":{"data":{"videoroom":"event","leaving":"bob"}}}]"#)
+                == ["announce event", "announce event leaving bob"])
+        for text in ["", "5", "[]x", "{}", "<html>", #"["janus"]"#] {
+            #expect(throws: (any Error).self) { try JanusMessage.list(from: Data(text.utf8)) }
+        }
     }
 }
 
@@ -244,16 +288,16 @@ extension JanusSession.Action {
         case .connect: return "connect"
         case .disconnect: return "disconnect"
         case .send(let envelope):
-            let request = "\(envelope.request)".prefix { $0.isLetter }
-            return "\(request) \(envelope.transaction)" + (envelope.session.map { " in \($0)" } ?? "")
-        case .opened(let session): return "opened \(session)"
-        case .began(let isResumed): return isResumed ? "resumed" : "began"
+            var request = "\(envelope.content)"
+            if case .request(let content) = envelope.content { request = "\(content)" }
+            return "\(request.prefix { $0.isLetter }) \(envelope.transaction)"
+                + (envelope.session.map { " in \($0)" } ?? "")
+        case .began(let session): return "began \(session)"
         case .lost(let error): return "lost \(error)"
         case .failed(let error): return "failed \(error)"
         case .answer(let transaction, .success(let message)): return "answer \(transaction): \(message.text)"
         case .answer(let transaction, .failure(let error)): return "answer \(transaction): \(error)"
         case .announce(let message): return "announce \(message.text)"
-        case .ended: return "ended"
         }
     }
 }

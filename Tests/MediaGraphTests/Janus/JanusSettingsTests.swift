@@ -1,4 +1,5 @@
 import Foundation
+import LocalSockets
 import MediaGraph
 import Testing
 
@@ -34,10 +35,23 @@ import Testing
 
     @Test(
         "NW-5 a server's URL with a secret in it is refused, and the secret isn't repeated",
-        arguments: ["http://me:seven@h/janus", "http://seven@h/janus", "https://h/janus?token=seven"])
+        arguments: [
+            "http://me:seven@h/janus", "http://seven@h/janus", "https://h/janus?token=seven", "wss://h?token=seven",
+            "http://me:seven@/janus", "http://me:seven@h:x/", "http://h/janus#token=seven",
+        ])
     func secretInURL(_ text: String) {
         let error = #expect(throws: MediaGraphError.self) { try JanusServer(text) }
         #expect(error?.code == .invalidParameter && error.map { "\($0)".contains("seven") } == false)
+    }
+
+    @Test("SE-6 a socket's path that is too long for the system is refused, rather than cut")
+    func longPath() {
+        let path = "/" + String(repeating: "x", count: 107)
+        let error = #expect(throws: MediaGraphError.self) { try JanusServer("unix:\(path)") }
+        #expect(
+            error.map { "\($0)" } == "server: expected a socket's path of up to 107 bytes, got one of 108")
+        #expect(throws: Never.self) { try JanusServer("unix:\(path.dropLast())") }
+        #expect(throws: LocalSocket.Failure.self) { try LocalSocket.connected(to: path) }
     }
 
     @Test("NW-5 secrets come from files and the environment, and aren't shown when they are printed")

@@ -8,13 +8,10 @@ import Testing
 /// A client of a Janus server, and what it reports.
 final class ClientLog: Sendable {
     let client: JanusClient
-    private let server: JanusServer
-    private let secrets: JanusSecrets
     /// The client's events as text, such as `began` and `lost …`.
     let events = Log<String>()
 
     init(_ server: JanusServer, _ secrets: JanusSecrets = JanusSecrets(), on thread: EventThread = .network) {
-        (self.server, self.secrets) = (server, secrets)
         client = JanusClient(server, secrets, on: thread, random: { 0.5 })
         Task { [client, events] in
             for await event in client.events { events.add(event.text) }
@@ -23,9 +20,7 @@ final class ClientLog: Sendable {
     }
 
     /// A room of the client's server.
-    func room(_ name: String = "lobby", _ secrets: JanusSecrets? = nil) -> VideoRoom {
-        VideoRoom(name, at: server, secrets ?? self.secrets, client: client)
-    }
+    func room(_ name: String = "lobby") -> VideoRoom { VideoRoom(name, client: client) }
 
     /// Starts the client. Returns the first event.
     func start() async throws -> String? {
@@ -49,7 +44,7 @@ extension JanusClient.Event {
     /// The event in a few words.
     var text: String {
         switch self {
-        case .began(let isResumed): return isResumed ? "resumed" : "began"
+        case .began: return "began"
         case .lost(let error): return "lost: \(error)"
         case .failed(let error): return "failed: \(error)"
         case .message(let message):

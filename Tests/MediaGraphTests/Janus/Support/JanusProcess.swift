@@ -8,7 +8,7 @@ import Testing
 /// A Janus server on loopback, which `scripts/janus` starts: the real server, in a process of its own. Call `stop` at
 /// the end.
 final class JanusProcess: Sendable {
-    /// Why a test can't run; `nil` if Janus is installed.
+    /// Whether Janus is installed.
     static var isInstalled: Bool {
         (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").contains {
             FileManager.default.isExecutableFile(atPath: "\($0)/janus")
@@ -72,6 +72,7 @@ final class JanusProcess: Sendable {
             (try? String(contentsOf: log, encoding: .utf8))?.contains("Janus is ready") == true || !process.isRunning
         }
         guard isUp, process.isRunning else {
+            stop()
             throw DidNotStart(description: (try? String(contentsOf: log, encoding: .utf8)) ?? "no log")
         }
     }

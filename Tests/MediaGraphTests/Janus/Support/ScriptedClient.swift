@@ -10,9 +10,9 @@ final class ScriptedClient: Sendable {
 
     init(_ server: JanusServer) throws { connection = server.connect(JanusSecrets()) }
 
-    private func ask(_ request: JanusRequest, _ session: UInt64?) async throws -> JanusMessage {
+    private func ask(_ content: JanusEnvelope.Content, _ session: UInt64?) async throws -> JanusMessage {
         let envelope = JanusEnvelope(
-            request: request, transaction: "\(UUID())", session: session, secrets: JanusSecrets())
+            content: content, transaction: "\(UUID())", session: session, secrets: JanusSecrets())
         try connection.send(JSONEncoder().encode(envelope))
         for await arrival in connection.arrivals {
             guard case .message(let message) = arrival else { throw NoAnswer() }
@@ -24,10 +24,10 @@ final class ScriptedClient: Sendable {
     /// Joins a room that exists.
     func join(_ user: String, _ room: String) async throws {
         guard let session = try await ask(.create, nil).identifier,
-            let handle = try await ask(.attach, session).identifier
+            let handle = try await ask(.request(.attach), session).identifier
         else { throw NoAnswer() }
         let join = VideoRoomRequest.join(room: room, user: user, display: "", pin: nil, token: nil)
-        _ = try await ask(.message(handle: handle, join), session)
+        _ = try await ask(.request(.message(handle: handle, join)), session)
     }
 
     /// Ends the connection without another word, as when the program is killed.
