@@ -16,7 +16,6 @@ final class JanusHTTPConnection: JanusConnection {
         /// in any order.
         var waiting: Deque<Data> = []
         var isSending = false
-        var poll: URLSessionDataTask?
         /// The session whose events are received; `nil` before there is one, and after the server has refused to send
         /// its events.
         var session: UInt64?
@@ -41,8 +40,9 @@ final class JanusHTTPConnection: JanusConnection {
     /// How many events a long poll may return.
     private static let eventsPerPoll = 20
 
-    /// One for all connections: on Linux, a request of a session that is being invalidated ends the process. Each
-    /// connection occupies one of the host's for its long poll.
+    /// One for all connections, whose requests are never cancelled: on Linux, to invalidate a session or cancel a request
+    /// while a request starts or ends can end the process. Each connection occupies one of the host's connections for its
+    /// long poll.
     private static let http = {
         // Ephemeral: neither answers nor cookies are stored.
         let configuration = URLSessionConfiguration.ephemeral
@@ -85,12 +85,8 @@ final class JanusHTTPConnection: JanusConnection {
     }
 
     func close() {
-        let poll = state.withLock { state in
-            (state.isClosing, state.session) = (true, nil)
-            return state.poll
-        }
-        // Not under the lock: the task calls its completion handler on another thread, which takes the lock.
-        poll?.cancel()
+        // A long poll that is under way ends by itself, at the latest when Janus answers it after 30 s.
+        state.withLock { ($0.isClosing, $0.session) = (true, nil) }
         finishIfDone()
     }
 
@@ -110,7 +106,7 @@ final class JanusHTTPConnection: JanusConnection {
     }
 
     private func poll(_ number: UInt64) {
-        let task = Self.http.dataTask(with: pollRequest(number)) { [self] data, response, error in
+        Self.http.dataTask(with: pollRequest(number)) { [self] data, response, error in
             guard state.withLock({ $0.session == number }), let messages = receive(data, response, error) else {
                 return
             }
@@ -120,13 +116,7 @@ final class JanusHTTPConnection: JanusConnection {
             } else {
                 poll(number)
             }
-        }
-        let isWanted = state.withLock { state in
-            guard state.session == number else { return false }
-            state.poll = task
-            return true
-        }
-        if isWanted { task.resume() } else { task.cancel() }
+        }.resume()
     }
 
     private func pollRequest(_ session: UInt64) -> URLRequest {
@@ -168,13 +158,12 @@ final class JanusHTTPConnection: JanusConnection {
     }
 
     private func lose(_ error: MediaGraphError) {
-        let (isNew, poll) = state.withLock { state in
+        let isNew = state.withLock { state in
             defer { (state.isLost, state.session) = (true, nil) }
-            return (!state.isLost && !state.isClosing, state.poll)
+            return !state.isLost && !state.isClosing
         }
         if isNew { arrived.yield(.lost(error)) }
         arrived.finish()
-        poll?.cancel()
     }
 
     /// The error for a request that wasn't answered. The error of Foundation contains the URL, and so the secrets in it,

@@ -124,9 +124,14 @@ struct JanusFailureTests {
         for (file, text) in settings { _ = try folder.write(file, text.utf8) }
         let server = try BackgroundProgram("janus", ["--configs-folder", folder.path], in: folder)
         defer { server.stop() }
-        #expect(try await eventually { JanusProcess.accepts(port) })
-        let alice = ClientLog(try JanusServer("http://127.0.0.1:\(port)/janus"))
-        #expect(try await alice.begins())
+        // At first, the server accepts connections without answering.
+        let address = try JanusServer("http://127.0.0.1:\(port)/janus")
+        var alice = ClientLog(address)
+        let hasBegun = try await eventually {
+            alice = ClientLog(address)
+            return (try? await alice.start()) == "began"
+        }
+        #expect(hasBegun)
         let error = await #expect(throws: MediaGraphError.self) { try await alice.room().join("alice", display: "") }
         #expect(error?.code == .unsupported && error?.detail.actual.contains("set string_ids = true") == true)
     }

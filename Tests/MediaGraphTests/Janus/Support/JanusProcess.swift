@@ -89,16 +89,31 @@ final class JanusProcess: Sendable {
         _ = waitUntil { !process.isRunning }
     }
 
-    /// Suspends the server, or lets it go on.
+    /// Suspends the server, or lets it go on. Returns when none of its threads runs any more.
     func setFrozen(_ isFrozen: Bool) {
-        if let process = process.withLock({ $0 }) { signal(isFrozen ? SIGSTOP : SIGCONT, process) }
+        guard let process = process.withLock({ $0 }) else { return }
+        signal(isFrozen ? SIGSTOP : SIGCONT, process)
+        guard isFrozen else { return }
+        for server in children(of: process) {
+            _ = waitUntil {
+                let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(server)/task")) ?? []
+                return threads.allSatisfy { thread in
+                    let status = try? String(contentsOfFile: "/proc/\(server)/task/\(thread)/status", encoding: .utf8)
+                    return status?.contains("State:\tT") == true
+                }
+            }
+        }
     }
 
     /// Sends a signal to Janus itself, the child of the script.
     private func signal(_ signal: Int32, _ script: Process) {
+        for child in children(of: script) { Glibc.kill(child, signal) }
+    }
+
+    private func children(of script: Process) -> [Int32] {
         let number = script.processIdentifier
         let children = try? String(contentsOfFile: "/proc/\(number)/task/\(number)/children", encoding: .utf8)
-        for child in (children ?? "").split(separator: " ").compactMap({ Int32($0) }) { Glibc.kill(child, signal) }
+        return (children ?? "").split(separator: " ").compactMap { Int32($0) }
     }
 
     /// Returns a port of loopback that is free now.
