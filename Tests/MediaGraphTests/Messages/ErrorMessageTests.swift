@@ -7,6 +7,7 @@ import Testing
 @testable import MediaGraphCore
 @testable import MediaGraphDevices
 @testable import MediaGraphElements
+@testable import MediaGraphJanus
 @testable import MediaGraphRoomLink
 @testable import MediaGraphSession
 
@@ -24,11 +25,34 @@ import Testing
         try await pipes(&listing)
         try await graphs(&listing)
         try other(&listing)
+        await servers(&listing)
         lackOfData(&listing)
         let missing = Set(MediaGraphError.Code.allCases).subtracting(listing.codes)
         #expect(missing.isEmpty, "errors.txt shows no error of these cases: \(missing)")
         if let differences = try MessageList("errors.txt").differences(from: listing.sections) {
             Issue.record("\(differences)")
+        }
+    }
+
+    private func servers(_ listing: inout Listing) async {
+        listing.heading = "## Janus servers"
+        janusSettings(&listing)
+        let client = JanusClient(.socket(path: "/no/such/socket"))
+        await listing.add("room.join(\"alice\", display: \"\")  // the client isn't started") {
+            _ = try await VideoRoom("lobby", client: client).join("alice", display: "")
+        }
+        await listing.add("client.start()  // nothing listens there") {
+            await client.start()
+            for await event in client.events { if case .failed(let error) = event { throw error } }
+        }
+    }
+
+    private func janusSettings(_ listing: inout Listing) {
+        for address in ["ws://10.0.0.1:8188", "http://me:password@10.0.0.1/janus"] {
+            listing.add("JanusServer(\"\(address)\")") { _ = try JanusServer(address) }
+        }
+        for reference in ["1234", "env:NO_SUCH_VARIABLE", "file:/no/such/file"] {
+            listing.add("Secret(\"\(reference)\", of: \"room-pin\")") { _ = try Secret(reference, of: "room-pin") }
         }
     }
 
