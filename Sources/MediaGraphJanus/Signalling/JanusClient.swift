@@ -69,9 +69,10 @@ package actor JanusClient {
     /// Connects to the server, and reports as an event what comes of it. Call it once.
     package func start() { perform(.start) }
 
-    /// Ends the session, and waits until the server knows that or can't be reached, at most for 10 s. Requests that
-    /// aren't answered fail with `notInSession`.
+    /// Ends the session, and waits until the server knows that or doesn't answer, at most for 20 s. Without a connection,
+    /// it doesn't wait. Requests that aren't answered fail with `notInSession`.
     package func stop() async {
+        let reader = connection == nil ? nil : reader
         perform(.stop)
         await reader?.value
         report.finish()

@@ -177,8 +177,7 @@ final class JanusHTTPConnection: JanusConnection {
                 .init(subject, actual: "has a certificate that this machine can't verify or doesn't trust (\(text))"))
         }
         return switch (error as? URLError)?.code {
-        case .timedOut:
-            .timeOut(.init(subject, actual: "didn't answer within \(Int(JanusSession.answerLimit.seconds)) s"))
+        case .timedOut: .timeOut(.init(subject, actual: "didn't answer in time"))
         case .cannotFindHost, .dnsLookupFailed: unreachable("there is no host of this name")
         case .cannotConnectToHost: unreachable("nothing listens there")
         default: unreachable(text)
