@@ -116,18 +116,22 @@ final class JanusProcess: Sendable {
         return (children ?? "").split(separator: " ").compactMap { Int32($0) }
     }
 
-    /// Returns a port of loopback that is free now.
+    /// Returns a port of loopback that is free now. It isn't one of those that the system gives to connections, so that it
+    /// is still free when a server is started again.
     static func freePort() throws -> UInt16 {
-        let number = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(number) }
-        var (address, size) = (loopback(0), socklen_t(MemoryLayout<sockaddr_in>.size))
-        let result = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(number, $0, size) == 0 ? getsockname(number, $0, &size) : -1
+        for _ in 1...100 {
+            let port = UInt16.random(in: 20_000..<30_000)
+            let number = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            defer { close(number) }
+            var address = loopback(port)
+            let result = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(number, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
             }
+            if result == 0 { return port }
         }
-        guard result == 0 else { throw DidNotStart(description: "no port is free") }
-        return UInt16(bigEndian: address.sin_port)
+        throw DidNotStart(description: "no port is free")
     }
 
     /// Returns whether a program listens at a port of loopback.
