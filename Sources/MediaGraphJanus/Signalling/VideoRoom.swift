@@ -41,8 +41,7 @@ package struct VideoRoom: Sendable {
             room: name, user: user, display: display, pin: client.secrets.roomPIN, token: client.secrets.token)
         // The room may be destroyed just after it was created.
         for _ in 1...3 {
-            let message = try await client.request(.message(handle: handle, request))
-            guard let answer = message.event else { throw unexpected(message) }
+            let answer = try await ask(request, handle)
             guard answer.errorCode == VideoRoomErrorCode.noSuchRoom else {
                 if answer.errorCode == VideoRoomErrorCode.nameTaken { throw .nameTaken(user, in: name) }
                 try check(answer)
@@ -62,8 +61,7 @@ package struct VideoRoom: Sendable {
     /// Creates the room, unless it exists by now.
     private func create(_ handle: UInt64) async throws(MediaGraphError) {
         let settings = VideoRoomSettings(room: name, pin: client.secrets.roomPIN, adminKey: client.secrets.adminKey)
-        let message = try await client.request(.message(handle: handle, .create(settings)))
-        guard let answer = message.event else { throw unexpected(message) }
+        let answer = try await ask(.create(settings), handle)
         switch answer.errorCode {
         case VideoRoomErrorCode.roomExists: return
         case VideoRoomErrorCode.missing, VideoRoomErrorCode.unauthorized:
@@ -79,14 +77,19 @@ package struct VideoRoom: Sendable {
 
     /// Changes a user's display name.
     package func rename(_ place: Place, display: String) async throws(MediaGraphError) {
-        let message = try await client.request(.message(handle: place.handle, .configure(display: display)))
-        guard let answer = message.event else { throw unexpected(message) }
-        try check(answer)
+        try check(try await ask(.configure(display: display), place.handle))
     }
 
     /// Takes a user out of the room.
     package func leave(_ place: Place) async throws(MediaGraphError) {
         _ = try await client.request(.detach(handle: place.handle))
+    }
+
+    /// Sends a request to the plugin, and returns its answer, which may be an error.
+    private func ask(_ request: VideoRoomRequest, _ handle: UInt64) async throws(MediaGraphError) -> VideoRoomEvent {
+        let message = try await client.request(.message(handle: handle, request))
+        guard let answer = message.event else { throw unexpected(message) }
+        return answer
     }
 
     private func check(_ answer: VideoRoomEvent) throws(MediaGraphError) {

@@ -9,8 +9,6 @@ package enum VideoRoomRequest: Sendable, Encodable {
     case configure(display: String)
     /// Leaves the room.
     case leave
-    /// Lists a room's users.
-    case listParticipants(room: String)
 
     private enum Key: String, CodingKey {
         case request, ptype, room, id, display, pin, token
@@ -34,9 +32,6 @@ package enum VideoRoomRequest: Sendable, Encodable {
             try body.encode("configure", forKey: .request)
             try body.encode(display, forKey: .display)
         case .leave: try body.encode("leave", forKey: .request)
-        case .listParticipants(let room):
-            try body.encode("listparticipants", forKey: .request)
-            try body.encode(room, forKey: .room)
         }
     }
 }
@@ -89,8 +84,6 @@ package struct VideoRoomEvent: Sendable, Decodable {
     package let publishers: [Participant]?
     /// Users who don't send, as an answer to `join`.
     package let attendees: [Participant]?
-    /// All users, as an answer to `listparticipants`.
-    package let participants: [Participant]?
     /// A user who has joined.
     package let joining: Participant?
     /// A user who has left; `ok` for this user.
@@ -102,7 +95,7 @@ package struct VideoRoomEvent: Sendable, Decodable {
 
     private enum CodingKeys: String, CodingKey {
         case kind = "videoroom"
-        case room, id, display, publishers, attendees, participants, joining, leaving, reason, error
+        case room, id, display, publishers, attendees, joining, leaving, reason, error
         case errorCode = "error_code"
     }
 }
