@@ -45,6 +45,11 @@ let package = Package(
         .target(name: "CGStreamerShims", dependencies: ["CGStreamer"]),
         .target(
             name: "GStreamer", dependencies: ["CGStreamer", "CGStreamerShims"], swiftSettings: lifetimes),
+        .systemLibrary(
+            name: "CGStreamerSDP", pkgConfig: "gstreamer-sdp-1.0",
+            providers: [.apt(["libgstreamer-plugins-base1.0-dev"])]
+        ),
+        .target(name: "WebRTC", dependencies: ["CGStreamer", "CGStreamerSDP", "GStreamer"]),
         .target(name: "LocalSockets", dependencies: ["CGIO"]),
         .target(name: "X11", dependencies: ["CX11"]),
         .target(name: "MediaGraphDescription", dependencies: ["GStreamer"]),
@@ -82,7 +87,7 @@ let package = Package(
         .target(
             name: "MediaGraphJanus",
             dependencies: [
-                "GStreamer", "LocalSockets", "MediaGraphCore", "MediaGraphSession",
+                "GStreamer", "LocalSockets", "MediaGraphCore", "MediaGraphSession", "WebRTC",
                 .product(name: "DequeModule", package: "swift-collections"),
             ]
         ),
@@ -90,7 +95,8 @@ let package = Package(
             name: "MediaGraph",
             dependencies: [
                 "CMediaGraphABI", "GStreamer", "MediaGraphCore", "MediaGraphDescription", "MediaGraphDevices",
-                "MediaGraphElements", "MediaGraphHandlers", "MediaGraphRoomLink", "MediaGraphSession",
+                "MediaGraphElements", "MediaGraphHandlers", "MediaGraphJanus", "MediaGraphRoomLink",
+                "MediaGraphSession",
             ],
             swiftSettings: lifetimes
         ),
@@ -119,7 +125,7 @@ let package = Package(
                 "CGStreamer", "CGStreamerShims", "CMediaGraphABI", "GStreamer", "LocalSockets", "MediaGraph",
                 "MediaGraphCore", "MediaGraphDescription", "MediaGraphDevices", "MediaGraphElements",
                 "MediaGraphHandlers", "MediaGraphJanus", "MediaGraphRoomLink", "MediaGraphSession", "MediaGraphTesting",
-                "TestSupport", "LeakProbe", "X11",
+                "TestSupport", "LeakProbe", "WebRTC", "X11",
             ],
             exclude: isSanitized ? notSanitized : [],
             swiftSettings: lifetimes + unoptimized

@@ -1,6 +1,7 @@
 #include "shims.h"
 
-const GType cgst_type_boolean = G_TYPE_BOOLEAN, cgst_type_int = G_TYPE_INT, cgst_type_uint = G_TYPE_UINT,
+const GType cgst_type_none = G_TYPE_NONE, cgst_type_boolean = G_TYPE_BOOLEAN, cgst_type_int = G_TYPE_INT,
+            cgst_type_uint = G_TYPE_UINT,
             cgst_type_int64 = G_TYPE_INT64, cgst_type_uint64 = G_TYPE_UINT64, cgst_type_double = G_TYPE_DOUBLE,
             cgst_type_string = G_TYPE_STRING, cgst_type_object = G_TYPE_OBJECT;
 

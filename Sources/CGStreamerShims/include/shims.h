@@ -7,7 +7,7 @@
 G_BEGIN_DECLS
 
 // Constants for the G_TYPE_* macros, which are casts.
-extern const GType cgst_type_boolean, cgst_type_int, cgst_type_uint, cgst_type_int64, cgst_type_uint64,
+extern const GType cgst_type_none, cgst_type_boolean, cgst_type_int, cgst_type_uint, cgst_type_int64, cgst_type_uint64,
     cgst_type_double, cgst_type_string, cgst_type_object;
 
 // Property flags; G_PARAM_* and GST_PARAM_* are enum casts.

@@ -130,6 +130,13 @@ public class Element: ObjectReference, @unchecked Sendable {
         gst_element_request_pad_simple(element, template).map { Pad(taking: $0) }
     }
 
+    /// Requests a pad of a template such as `sink_%u`, by its name and for media of these caps; `nil` if the element
+    /// refuses. Release it with ``releasePad(_:)``.
+    package func requestPad(_ template: String, named name: String, _ caps: Caps) -> Pad? {
+        guard let template = gst_element_get_pad_template(element, template) else { return nil }
+        return gst_element_request_pad(element, template, name, caps.raw).map { Pad(taking: $0) }
+    }
+
     /// Releases a pad that ``requestPad(_:)`` has returned.
     public func releasePad(_ pad: Pad) { gst_element_release_request_pad(element, pad.pad) }
 

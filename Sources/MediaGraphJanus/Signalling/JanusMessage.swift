@@ -1,3 +1,5 @@
+import WebRTC
+
 /// A request of a client to a Janus server. ``JanusClient`` adds the transaction, the session and the secrets.
 package enum JanusRequest: Sendable {
     /// Creates a handle of the plugin VideoRoom. A handle has at most one PeerConnection.
@@ -8,40 +10,6 @@ package enum JanusRequest: Sendable {
     case message(handle: UInt64, VideoRoomRequest, SessionDescription? = nil)
     /// Passes on an ICE candidate.
     case trickle(handle: UInt64, Candidate)
-}
-
-/// The description of a PeerConnection (JSEP): an offer or an answer.
-package struct SessionDescription: Sendable, Hashable, Codable {
-    package enum Kind: String, Sendable, Codable {
-        case offer, answer
-    }
-
-    package var type: Kind
-    /// The description in the format of RFC 8866.
-    package var sdp: String
-
-    package init(_ type: Kind, sdp: String) {
-        self.type = type
-        self.sdp = sdp
-    }
-}
-
-/// An address at which a PeerConnection may be reached, as in `RTCIceCandidate`.
-package struct Candidate: Sendable, Hashable, Codable {
-    /// The candidate attribute (RFC 8839), without `a=`. `nil` if there are no more.
-    package var candidate: String?
-    package var sdpMid: String?
-    /// The number of the m-line.
-    package var sdpMLineIndex: Int?
-    /// Set, and alone, after the last candidate.
-    package var completed: Bool?
-
-    package init(_ candidate: String, mLine: Int) { (self.candidate, sdpMLineIndex) = (candidate, mLine) }
-
-    private init() { completed = true }
-
-    /// Says that there are no more candidates.
-    package static let end = Candidate()
 }
 
 /// What a client sends.

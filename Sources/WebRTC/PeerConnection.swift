@@ -1,0 +1,259 @@
+import CGStreamer
+import GStreamer
+import Synchronization
+
+/// A WebRTC connection: an element `webrtcbin`, its signals and its promises.
+///
+/// Use it like an `RTCPeerConnection`, but never renegotiate: `webrtcbin` 1.22 doesn't support it.
+package final class PeerConnection: Sendable {
+    package enum State: Int32, Sendable {
+        case new, connecting, connected, disconnected, failed, closed
+    }
+
+    package enum Event: Sendable {
+        /// The other side should know this address.
+        case candidate(Candidate)
+        case state(State)
+        /// Media of an m-line begins to arrive. Link the pad before the handler returns: buffers follow at once.
+        case media(Pad, mLine: Int)
+        /// Texts can be sent from now on.
+        case channelOpened
+        /// A text has come through the data channel.
+        case text(String)
+        case channelClosed
+    }
+
+    private struct Parts: Sendable {
+        /// The data channels that this side has made, or that the other side has.
+        var channels: [ObjectReference] = []
+        /// The channel to send with, once it is open.
+        var open: ObjectReference?
+        var isClosed = false
+        var handler: (@Sendable (Event) -> Void)?
+    }
+
+    /// The `webrtcbin`. Put it into a pipeline, and bring that to READY or higher, before you do anything else.
+    package let element: Element
+    private let replies = Replies()
+    private let parts = Mutex(Parts())
+
+    /// Makes a connection. Throws `missingElement`.
+    package init() throws(PeerConnectionError) {
+        // Without it, `webrtcbin` can't leave NULL.
+        guard ElementFactoryInfo.find("nicesink") != nil else { throw .missingElement("nicesink (gstreamer1.0-nice)") }
+        guard let element = Element(factory: "webrtcbin") else {
+            throw .missingElement("webrtcbin (gstreamer1.0-plugins-bad)")
+        }
+        self.element = element
+        element.configure("bundle-policy", parsing: "max-bundle")
+        avoidOtherNetworks()
+        watch()
+    }
+
+    /// Calls `handler` for each event, on any of `webrtcbin`'s threads, until `close`. The handler mustn't block, and mustn't
+    /// release the last reference to the pipeline. Call this before the first description.
+    package func onEvent(_ handler: @escaping @Sendable (Event) -> Void) {
+        parts.withLock { if !$0.isClosed { $0.handler = handler } }
+    }
+
+    private func handle(_ event: Event) { parts.withLock { $0.handler }?(event) }
+
+    /// The servers that find out this machine's public address or relay media: `stun://HOST:PORT` and
+    /// `turn://USER:PASSWORD@HOST:PORT`. Empty if there is none.
+    package func setServers(stun: String, turn: String) {
+        if !stun.isEmpty { element.configure("stun-server", to: stun) }
+        if !turn.isEmpty { element.configure("turn-server", to: turn) }
+    }
+
+    /// Uses this address alone, such as 127.0.0.1, instead of those of the network interfaces. Call it before the first
+    /// description.
+    package func useAddress(_ address: String) {
+        element.objectProperty("ice-agent")?.emit("add-local-ip-address", .string(address))
+    }
+
+    /// Keeps libnice from asking the router for an open port, and from TCP, which no server of ours speaks.
+    private func avoidOtherNetworks() {
+        let agent = element.objectProperty("ice-agent")?.objectProperty("agent")
+        agent?.setFlag("upnp", false)
+        agent?.setFlag("ice-tcp", false)
+    }
+
+    private func watch() {
+        element.onSignal("on-ice-candidate") { [weak self] arguments in
+            guard let self, let mLine: UInt32 = arguments[0], let text: String = arguments[1], !text.isEmpty else {
+                return
+            }
+            handle(.candidate(Candidate(text, mLine: Int(mLine))))
+        }
+        element.onSignal("pad-added") { [weak self] arguments in
+            guard let self,
+                let pad = arguments.object(0).map({ Pad(retaining: $0.assumingMemoryBound(to: GstPad.self)) }),
+                pad.direction == .source,
+                let transceiver = pad.objectProperty("transceiver")
+            else { return }
+            handle(.media(pad, mLine: Int(transceiver.number("mlineindex"))))
+        }
+        // Lost packets are asked for again (NACK); by default, 1.22 doesn't.
+        element.onSignal("on-new-transceiver") { arguments in
+            arguments.object(0).map { ObjectReference(retaining: $0) }?.setFlag("do-nack", true)
+        }
+        // Channels of both sides, before they open.
+        element.onSignal("prepare-data-channel") { [weak self] arguments in
+            guard let channel = arguments.object(0) else { return }
+            self?.watch(ObjectReference(retaining: channel))
+        }
+        element.watchProperty("connection-state") { [weak self] in
+            guard let self, let state = State(rawValue: element.choice("connection-state")) else { return }
+            handle(.state(state))
+        }
+    }
+
+    private func watch(_ channel: ObjectReference) {
+        let isClosed = parts.withLock { parts in
+            if !parts.isClosed { parts.channels.append(channel) }
+            return parts.isClosed
+        }
+        guard !isClosed else { return }
+        // Weak, because the channel retains its handlers.
+        channel.onSignal("on-open") { [weak self, weak channel] _ in
+            guard let self, let channel else { return }
+            parts.withLock { $0.open = $0.open ?? channel }
+            handle(.channelOpened)
+        }
+        channel.onSignal("on-message-string") { [weak self] arguments in
+            if let text: String = arguments[0] { self?.handle(.text(text)) }
+        }
+        channel.onSignal("on-close") { [weak self, weak channel] _ in
+            guard let self, let channel else { return }
+            parts.withLock { parts in
+                parts.channels.removeAll { $0 === channel }
+                if parts.open === channel { parts.open = nil }
+            }
+            handle(.channelClosed)
+        }
+    }
+
+    // MARK: Negotiation
+
+    /// Adds an m-line that sends media in this format. Returns the pad to feed; `nil` if `webrtcbin` refuses.
+    ///
+    /// Don't use the action `add-transceiver`: a requested pad of 1.22 never takes the transceiver that it has made, but
+    /// makes one without a format, and `create-offer` then loops for ever.
+    package func addMedia(_ caps: Caps, mLine: Int) -> Pad? {
+        guard let pad = element.requestPad("sink_%u", named: "sink_\(mLine)", caps),
+            let transceiver = pad.objectProperty("transceiver")
+        else { return nil }
+        transceiver.setBoxed("codec-preferences", caps.raw, of: gst_caps_get_type())
+        transceiver.setChoice("direction", Self.sendOnly)
+        return pad
+    }
+
+    /// `GST_WEBRTC_RTP_TRANSCEIVER_DIRECTION_SENDONLY`.
+    private static let sendOnly: Int32 = 2
+
+    /// Adds an m-line of a data channel, and opens the channel once the connection is up.
+    package func addDataChannel(_ label: String) {
+        if let raw = element.emit("create-data-channel", .string(label), .boxed(nil)) {
+            // `webrtcbin` and `parts` have their own references.
+            _ = ObjectReference(taking: raw)
+        }
+    }
+
+    package func makeOffer() async throws(PeerConnectionError) -> SessionDescription { try await make(.offer) }
+
+    /// Answers the other side's offer.
+    package func makeAnswer() async throws(PeerConnectionError) -> SessionDescription { try await make(.answer) }
+
+    private func make(_ kind: SessionDescription.Kind) async throws(PeerConnectionError) -> SessionDescription {
+        let description = try await reply { promise in
+            element.emit("create-\(kind.rawValue)", .boxed(nil), .boxed(promise))
+        } reading: {
+            SessionDescription(kind, in: $0)
+        }
+        guard let description else { throw .refused("webrtcbin made no \(kind.rawValue)") }
+        return description
+    }
+
+    package func setLocal(_ description: SessionDescription) async throws(PeerConnectionError) {
+        try await set("set-local-description", description)
+    }
+
+    package func setRemote(_ description: SessionDescription) async throws(PeerConnectionError) {
+        try await set("set-remote-description", description)
+    }
+
+    private func set(_ signal: String, _ description: SessionDescription) async throws(PeerConnectionError) {
+        // Checked first: a promise of which nobody hears is never answered.
+        try description.withRaw { _ in }
+        _ = try await reply { promise in
+            _ = try? description.withRaw { element.emit(signal, .boxed($0), .boxed(promise)) }
+        } reading: { _ in
+            ()
+        }
+    }
+
+    /// Adds an address of the other side. Does nothing for the end of the candidates, which `webrtcbin` needn't know.
+    package func add(_ candidate: Candidate) {
+        guard let text = candidate.candidate, !text.isEmpty else { return }
+        element.emit("add-ice-candidate", .unsigned(UInt32(candidate.sdpMLineIndex ?? 0)), .string(text))
+    }
+
+    /// Returns the statistics (`get-stats`), as `webrtcbin` names them.
+    package func statistics() async throws(PeerConnectionError) -> Structure {
+        try await reply { promise in
+            element.emit("get-stats", .object(nil), .boxed(promise))
+        } reading: {
+            Structure(copying: $0)
+        }
+    }
+
+    /// Waits for the reply to a promise. Throws `closed` if there is none, and `refused` if it is an error.
+    private func reply<Value: Sendable>(
+        to ask: (UnsafeRawPointer) -> Void, reading read: @escaping @Sendable (UnsafePointer<GstStructure>) -> Value
+    ) async throws(PeerConnectionError) -> Value {
+        try await withCheckedContinuation {
+            (continuation: CheckedContinuation<Result<Value, PeerConnectionError>, Never>) in
+            // If the connection is closed in between, `webrtcbin` answers at once.
+            guard !parts.withLock({ $0.isClosed }) else { return continuation.resume(returning: .failure(.closed)) }
+            replies.request(ask) { result in
+                continuation.resume(
+                    returning: Result { () throws(PeerConnectionError) in
+                        switch result {
+                        case .expired: throw .closed
+                        case .refused(let reason): throw .refused(reason)
+                        case .replied(let structure): return read(structure)
+                        }
+                    })
+            }
+        }.get()
+    }
+
+    // MARK: The data channel
+
+    /// How many bytes wait to be sent through the data channel.
+    package var waitingBytes: UInt64 {
+        parts.withLock { $0.open }?.largeNumber("buffered-amount") ?? 0
+    }
+
+    /// Sends a text through the data channel, without waiting. The text mustn't be empty: `webrtcbin` 1.22 would close the
+    /// channel. Returns false if the channel isn't open.
+    package func send(_ text: String) -> Bool {
+        precondition(!text.isEmpty, "an empty text closes the channel")
+        guard let channel = parts.withLock({ $0.open }) else { return false }
+        channel.emit("send-string", .string(text))
+        return true
+    }
+
+    // MARK: Closing
+
+    /// Gives up all that is under way. Call it after the element has been brought to NULL, which blocks and waits for
+    /// the handlers of events.
+    package func close() {
+        let old = parts.withLock { parts in
+            defer { parts = Parts(isClosed: true) }
+            return parts
+        }
+        // Released without the lock.
+        withExtendedLifetime(old) { replies.expire() }
+    }
+}
