@@ -15,11 +15,8 @@ final class RoomLink: RoomTransport {
     let directory: RoomDirectory
     let delegate: any RoomTransportDelegate
     let state = Mutex(State())
-    /// Held by a peer's thread while it tells the room about users, so that the room hears of changes in the right
-    /// order. `stop` waits for it, so that the room isn't called afterwards.
-    private let notificationLock = Mutex(())
-    /// The thread that holds `notificationLock`; 0 if none does.
-    private let notifier = Atomic<UInt>(0)
+    /// Lets one peer's thread at a time tell the room about users, so that the room hears of changes in the right order.
+    private let notifications = RoomNotifications()
     /// The clock of the peers' timestamps: the machine's, which all processes share, whatever the room's clock is.
     let timestampClock: TimerClock
     /// How often this process looks for lost peers.
@@ -178,17 +175,11 @@ final class RoomLink: RoomTransport {
         for forwarder in forwarders { forwarder.stop() }
         for peer in peers { peer.close() }
         // A notification that has found the link running may still be under way.
-        if notifier.load(ordering: .relaxed) != currentThreadID() { notificationLock.withLock { _ in } }
+        notifications.stop()
     }
 
     /// Runs `body`, which may tell the room about users.
-    func notify(_ body: () -> Void) {
-        notificationLock.withLock { _ in
-            notifier.store(currentThreadID(), ordering: .relaxed)
-            defer { notifier.store(0, ordering: .relaxed) }
-            body()
-        }
-    }
+    func notify(_ body: () -> Void) { notifications.notify(body) }
 
     /// Adds a connected peer, greets it and starts its thread.
     private func add(_ peer: RoomPeer) {
@@ -222,7 +213,10 @@ final class RoomLink: RoomTransport {
     ///
     /// Reports a refusal with `alreadyInUse` while another process has the name, and with `timeOut` if another process
     /// doesn't release the folder's lock.
-    func join(_ user: String, _ profile: UserProfile, _ report: @escaping @Sendable (JoinOutcome) -> Void) {
+    func join(
+        _ user: String, _ profile: UserProfile, sending _: Set<StreamKind>,
+        _ report: @escaping @Sendable (JoinOutcome) -> Void
+    ) {
         let isNew = state.withLock { state in
             // The thread of an earlier claim, which has been given up, may not have ended. It goes on with this one, so
             // that the two claims don't exclude each other.

@@ -8,5 +8,5 @@ extension RoomTransportKind {
         summary:
             "reaches other programs of your account on this machine; needs no installation",
         remedy: RoomDirectory.mend
-    ) { (room, delegate) throws(MediaGraphError) in RoomLink(in: RoomDirectory(room: room), delegate: delegate) }
+    ) { (room, _, delegate) throws(MediaGraphError) in RoomLink(in: RoomDirectory(room: room), delegate: delegate) }
 }

@@ -26,6 +26,38 @@ extension MediaSessionElement {
                 "Transport for the streams between users. "
                     + RoomTransportKind.all.map { "\($0.name): \($0.summary)" }.joined(separator: ". ")),
             .setting(
+                "server", of: Self.self, \.transportSettings.server,
+                """
+                Address of the server of transport=janus: http://HOST:8088/janus, https://HOST/janus or unix:PATH of \
+                Janus' socket on this machine
+                """),
+            .setting(
+                "room-pin", of: Self.self, \.transportSettings.roomPIN,
+                """
+                The room's PIN on a server: file:PATH or env:NAME. The first user sets it, and the others need the same
+                """),
+            .setting(
+                "token", of: Self.self, \.transportSettings.token,
+                "The user's token for a server that wants one: file:PATH or env:NAME"),
+            .setting(
+                "admin-key", of: Self.self, \.transportSettings.adminKey,
+                "The key that permits to create rooms on a server that restricts this: file:PATH or env:NAME"),
+            .setting(
+                "api-secret", of: Self.self, \.transportSettings.apiSecret,
+                "The secret of a server that all its clients share: file:PATH or env:NAME"),
+            .setting(
+                "stun-server", of: Self.self, \.transportSettings.stunServer,
+                """
+                Server that tells this machine its public address, if a router hides it: stun://HOST:PORT. If empty, \
+                none is asked
+                """),
+            .setting(
+                "turn-server", of: Self.self, \.transportSettings.turnServer,
+                """
+                Server that relays media if nothing else connects: file:PATH or env:NAME of a text such as \
+                turn://USER:PASSWORD@HOST:PORT
+                """),
+            .setting(
                 "join", of: Self.self, \.joins, changes: .always,
                 """
                 Whether to join the room when the graph runs. While false, only the previews of the user's own cameras \

@@ -104,7 +104,9 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
     }
 
     private var room: Room {
-        Room.named(settings.current.room.precomposedStringWithCanonicalMapping, over: transport)
+        Room.named(
+            settings.current.room.precomposedStringWithCanonicalMapping, over: transport,
+            settings.current.transportSettings)
     }
 
     func validate(_ proposed: Settings, changing property: String) throws(PropertyRefused) {
@@ -242,7 +244,10 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
     /// Joins the room, and waits for its outcome. Called at any time between `open` and `close`, with the state lock
     /// held.
     private func join() throws(MediaGraphError) {
-        let membership = Membership(user: user, room: room, owner: WeakElement(instance)) { [settings] in
+        try transport.check(settings.current.transportSettings)
+        let kinds = Set(state.withLock { $0.inputs.map(\.publisher.kind) })
+        let membership = Membership(user: user, room: room, sending: kinds, owner: WeakElement(instance)) {
+            [settings] in
             settings.current.profile
         }
         try membership.join()

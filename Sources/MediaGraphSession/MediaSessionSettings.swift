@@ -8,6 +8,7 @@ extension MediaSessionElement {
         var displayName = ""
         var customData = ""
         var transport = RoomTransportKind.defaultName
+        var transportSettings = RoomTransportSettings()
         var joins = true
         var mirror = MirrorMode.previewOnly
         var auxMirror = MirrorMode.previewOnly

@@ -6,6 +6,7 @@ import Synchronization
 final class Membership: RoomMember {
     let user: String
     let room: Room
+    let kinds: Set<StreamKind>
     private let owner: WeakElement
     private let ownProfile: @Sendable () -> UserProfile
     /// The profiles that have been posted, of the users whose presence has been posted and of this user. The room reports
@@ -15,8 +16,12 @@ final class Membership: RoomMember {
     private let posted = Mutex(AnnouncedStreams())
 
     /// Creates a membership. `profile` returns the user's current profile; it is called under a lock.
-    init(user: String, room: Room, owner: WeakElement, profile: @escaping @Sendable () -> UserProfile) {
+    init(
+        user: String, room: Room, sending kinds: Set<StreamKind>, owner: WeakElement,
+        profile: @escaping @Sendable () -> UserProfile
+    ) {
         self.user = user
+        self.kinds = kinds
         self.room = room
         self.owner = owner
         ownProfile = profile

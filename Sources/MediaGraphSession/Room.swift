@@ -14,6 +14,7 @@ final class Room: Sendable {
 
     private struct Address: Hashable {
         let transport: String
+        let settings: RoomTransportSettings
         let name: String
     }
 
@@ -21,23 +22,27 @@ final class Room: Sendable {
 
     let name: String
     private let transportKind: RoomTransportKind
+    private let settings: RoomTransportSettings
     private let state = Mutex(State())
     private let shareFloor: ShareFloor
 
-    private init(_ name: String, _ transportKind: RoomTransportKind) {
+    private init(_ name: String, _ transportKind: RoomTransportKind, _ settings: RoomTransportSettings) {
         self.name = name
         self.transportKind = transportKind
+        self.settings = settings
         shareFloor = ShareFloor(clock: transportKind.clock)
     }
 
-    /// Returns the room of that name on that transport. All sessions of this process that name the room share one
-    /// object.
-    static func named(_ name: String, over transport: RoomTransportKind) -> Room {
-        let address = Address(transport: transport.name, name: name)
+    /// Returns the room of that name on that transport. All sessions of this process that name the room, with the same
+    /// settings of the transport, share one object.
+    static func named(
+        _ name: String, over transport: RoomTransportKind, _ settings: RoomTransportSettings = RoomTransportSettings()
+    ) -> Room {
+        let address = Address(transport: transport.name, settings: settings, name: name)
         return rooms.withLock { rooms in
             if let room = rooms[address]?.room { return room }
             rooms = rooms.filter { $0.value.room != nil }
-            let room = Room(name, transport)
+            let room = Room(name, transport, settings)
             rooms[address] = Reference(room: room)
             return room
         }
@@ -131,8 +136,8 @@ final class Room: Sendable {
     /// Takes one step for a user, without a lock held.
     private func perform(_ step: RoomVisits.Step, of user: String) {
         switch step {
-        case .ask(let transport, let profile, let visit):
-            transport.join(user, profile) { [weak self] outcome in
+        case .ask(let transport, let profile, let kinds, let visit):
+            transport.join(user, profile, sending: kinds) { [weak self] outcome in
                 guard let self else { return }
                 state.withLock { $0.users[user]?.answered(outcome, visit: visit) }
                 proceed(user)
@@ -223,7 +228,7 @@ final class Room: Sendable {
 
     private func open() {
         do throws(MediaGraphError) {
-            let transport = try transportKind.make(name, self)
+            let transport = try transportKind.make(name, settings, self)
             // Before `start`, which may report at once.
             state.withLock { $0.reach = .starting(transport) }
             transport.start { [weak self, weak transport] problem in
@@ -283,15 +288,15 @@ final class Room: Sendable {
 
     // MARK: Streams
 
-    /// Asks for permission before a member's stream goes on. Throws `alreadyInUse` for a share while another user
-    /// shares, and `notInSession` for a share before the user is in the room.
-    func begin(_ key: StreamKey) throws(MediaGraphError) {
-        guard key.kind.isShare else { return }
+    /// Asks for permission before a member's stream goes on. Returns false while the transport hasn't decided. Throws
+    /// `alreadyInUse` for a share while another user shares, and `notInSession` for a share before the user is in the room.
+    func begin(_ key: StreamKey) throws(MediaGraphError) -> Bool {
+        guard key.kind.isShare else { return true }
         let (transport, isJoined) = state.withLock { ($0.transport, $0.users[key.user]?.member != nil) }
         guard isJoined else {
             throw .notInSession(.init("user \"\(key.user)\"", actual: "can't share before joining is complete"))
         }
-        try shareFloor.take(key) { () throws(MediaGraphError) in try transport?.requestShare(key.user) }
+        return try shareFloor.take(key) { () throws(MediaGraphError) in try transport?.requestShare(key.user) }
     }
 
     /// Returns the stream of that key, and makes it if there is none. The room keeps only a weak reference to it.

@@ -31,12 +31,19 @@ package protocol RoomTransport: AnyObject, Sendable {
     func start(_ report: @escaping @Sendable (_ problem: MediaGraphError?) -> Void)
     /// Called once, after the last local user has left, perhaps before `start` has reported. Don't call the delegate
     /// after this returns: the room can't tell this transport's calls from those of the next one.
+    ///
+    /// The program may end right afterwards. So this may wait for up to a second until a server knows that the users have
+    /// left.
     func stop()
 
     /// Called when a local user joins, after `start` has reported. Call `report` once, on any thread, also from within
     /// this method. Until then the user waits, and the room tells nobody about the user. From then on `remoteUsers`
     /// lists the users that the new one meets.
-    func join(_ user: String, _ profile: UserProfile, _ report: @escaping @Sendable (JoinOutcome) -> Void)
+    ///
+    /// `kinds` are the streams that the user may send from the beginning. Shares may be added later.
+    func join(
+        _ user: String, _ profile: UserProfile, sending kinds: Set<StreamKind>,
+        _ report: @escaping @Sendable (JoinOutcome) -> Void)
     /// Called when a local user leaves. If `join` hasn't reported yet, cancels or undoes it; a report that is already
     /// on its way is ignored, and if that is a refusal, nothing is left to undo. The next `join` of the same user may
     /// follow at once.
@@ -69,7 +76,8 @@ package protocol RoomTransport: AnyObject, Sendable {
     /// Decides whether a local user may share. Throws if the transport can't decide.
     ///
     /// The room decides one share at a time: until this returns, other local users who want to share wait. It may be
-    /// called on the thread that calls `shareGrantLost`.
+    /// called on the thread that calls `shareGrantLost`. A transport that needs a round trip returns `undecided` until it
+    /// knows; the room asks again for each frame of the share.
     func requestShare(_ user: String) throws(MediaGraphError) -> ShareDecision
 }
 
@@ -88,6 +96,8 @@ package enum ShareDecision: Sendable {
     case granted(any AnyObject & Sendable)
     /// The remote user of this name is already sharing.
     case sharedBy(String)
+    /// The transport doesn't know yet.
+    case undecided
 }
 
 /// The room, as its transport sees it. Its methods may be called on any thread. Don't hold a lock that a
@@ -124,18 +134,25 @@ package struct RoomTransportKind: Sendable {
     let remedy: String
     /// The clock of the time limits and intervals of the rooms on this transport.
     let clock: TimerClock
+    /// Throws if the transport can't work with these settings. Called before a user joins.
+    let check: @Sendable (RoomTransportSettings) throws(MediaGraphError) -> Void
     /// Makes the transport of the room of that name, without blocking. If this throws, the room is limited to this
     /// process.
-    let make:
-        @Sendable (_ room: String, _ delegate: any RoomTransportDelegate) throws(MediaGraphError) -> any RoomTransport
+    let make: Make
+
+    package typealias Make =
+        @Sendable (_ room: String, RoomTransportSettings, any RoomTransportDelegate) throws(MediaGraphError) ->
+        any RoomTransport
 
     package init(
         name: String, summary: String, remedy: String, clock: TimerClock = .system,
-        make:
-            @escaping @Sendable (_ room: String, _ delegate: any RoomTransportDelegate) throws(MediaGraphError) ->
-            any RoomTransport
+        check: @escaping @Sendable (RoomTransportSettings) throws(MediaGraphError) -> Void = {
+            _ throws(MediaGraphError) in
+        },
+        make: @escaping Make
     ) {
         self.name = name
+        self.check = check
         self.summary = summary
         self.remedy = remedy
         self.clock = clock

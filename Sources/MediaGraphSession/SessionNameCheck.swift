@@ -12,7 +12,8 @@ struct SessionNameCheck: DescriptionCheck {
                 !(name == "user" && value.isEmpty), let expected = SessionName.requirement(violatedBy: value)
             else { return nil }
             return property.diagnostic("\"\(value)\" isn't a valid \(name) name", hint: "choose \(expected)")
-        } + longTexts(element) + unknownTransport(element) + invalidVideoConfiguration(element) + silence(element)
+        } + longTexts(element) + unknownTransport(element) + invalidServer(element) + invalidVideoConfiguration(element)
+            + silence(element)
     }
 
     /// Finds a display name or custom data that the session would refuse.
@@ -50,6 +51,20 @@ struct SessionNameCheck: DescriptionCheck {
         return [property.diagnostic("there is no transport \"\(name)\"", hint: "available transports: \(names)")]
     }
 
+    /// Finds a transport whose server is missing or isn't one.
+    private func invalidServer(_ element: DescribedElement) -> [Diagnostic] {
+        let server = element.property("server")
+        guard let property = element.property("transport"), let name = property.value,
+            let transport = RoomTransportKind.named(name), server == nil || server?.value != nil
+        else { return [] }
+        var settings = RoomTransportSettings()
+        settings.server = server?.value ?? ""
+        do throws(MediaGraphError) { try transport.check(settings) } catch {
+            return [(server ?? property).diagnostic("transport \"\(name)\": \(error)")]
+        }
+        return []
+    }
+
     func problems(among elements: [DescribedElement]) -> [Diagnostic] {
         elements.flatMap { problems(in: $0) } + repeatedUsers(among: elements)
     }
@@ -61,6 +76,7 @@ struct SessionNameCheck: DescriptionCheck {
             let user: String
             let room: String
             let transport: String
+            let server: String
         }
         var seen: Set<Membership> = []
         return elements.compactMap { element in
@@ -77,7 +93,11 @@ struct SessionNameCheck: DescriptionCheck {
             }
             let room = given("room")?.value ?? MediaSessionElement.defaultSettings.room
             let transport = given("transport")?.value ?? MediaSessionElement.defaultSettings.transport
-            guard !seen.insert(Membership(user: name, room: room, transport: transport)).inserted else { return nil }
+            guard
+                !seen.insert(
+                    Membership(user: name, room: room, transport: transport, server: given("server")?.value ?? "")
+                ).inserted
+            else { return nil }
             return user.diagnostic(
                 "another mediasession already joins room \"\(room)\" as \"\(name)\"",
                 hint: "give each session a user= of its own, or another room= or transport=")

@@ -29,19 +29,26 @@ final class ShareFloor: Sendable {
 
     init(clock: TimerClock = .system) { self.clock = clock }
 
-    /// Takes the share for a user's stream. Throws `alreadyInUse` while another user shares. `request` asks the
-    /// transport, if no local user shares; it returns `nil` if there is no transport.
+    /// Takes the share for a user's stream. Returns false while the transport hasn't decided. Throws `alreadyInUse` while
+    /// another user shares. `request` asks the transport, if no local user shares; it returns `nil` if there is no
+    /// transport.
     func take(
         _ key: StreamKey, request: () throws(MediaGraphError) -> ShareDecision?
-    ) throws(MediaGraphError) {
+    ) throws(MediaGraphError) -> Bool {
         try state.withLock { state throws(MediaGraphError) in
             if let user = state.user {
                 guard user == key.user else { throw Self.shared(by: user) }
             } else {
-                state.grant = try state.ask(request, remoteChanges.load(ordering: .acquiring), clock)
+                switch try state.ask(request, remoteChanges.load(ordering: .acquiring), clock) {
+                case .granted(let grant): state.grant = grant
+                case .sharedBy(let user): throw Self.shared(by: user)
+                case .undecided: return false
+                case nil: state.grant = nil
+                }
                 state.user = key.user
             }
             state.streams.insert(key.kind)
+            return true
         }
     }
 
@@ -57,6 +64,8 @@ final class ShareFloor: Sendable {
             switch try request(user) {
             case .granted(let grant): (state.grant, state.isGrantLost) = (grant, false)
             case .sharedBy(let other): throw Self.shared(by: other)
+            // The transport reports a refusal with `shareGrantLost`.
+            case .undecided: break
             case nil: state.isGrantLost = false
             }
         }
@@ -79,19 +88,17 @@ final class ShareFloor: Sendable {
 }
 
 extension ShareFloor.State {
-    /// Asks the transport, or throws its last refusal again if that is still valid. Returns the grant, if any.
+    /// Asks the transport, or throws its last refusal again if that is still valid.
     fileprivate mutating func ask(
         _ request: () throws(MediaGraphError) -> ShareDecision?, _ remoteChanges: UInt64, _ clock: TimerClock
-    ) throws(MediaGraphError) -> (any AnyObject & Sendable)? {
+    ) throws(MediaGraphError) -> ShareDecision? {
         if let refusal, refusal.remoteChanges == remoteChanges, clock.now < refusal.end {
             throw refusal.error
         }
         do throws(MediaGraphError) {
-            switch try request() {
-            case .granted(let grant): return grant
-            case .sharedBy(let user): throw ShareFloor.shared(by: user)
-            case nil: return nil
-            }
+            let decision = try request()
+            if case .sharedBy(let user) = decision { throw ShareFloor.shared(by: user) }
+            return decision
         } catch {
             refusal = (error, clock.time(after: ShareFloor.refusalLifetime), remoteChanges)
             throw error

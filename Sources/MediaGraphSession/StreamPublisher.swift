@@ -391,7 +391,7 @@ package final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     private func mayBegin(_ publication: Publication) -> Bool {
         let key = publication.stream.key
         do throws(MediaGraphError) {
-            try publication.membership.room.begin(key)
+            guard try publication.membership.room.begin(key) else { return false }
             isRefused = false
             return true
         } catch {

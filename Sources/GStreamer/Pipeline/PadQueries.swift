@@ -46,4 +46,24 @@ extension Pad {
         guard gst_pad_peer_query(pad, query) != 0, let answer = gst_query_get_structure(query) else { return nil }
         return Structure(copying: answer)
     }
+
+    /// Answers ALLOCATION queries that arrive at this sink pad with the metas that `list` returns, instead of the element.
+    /// `list` runs on the streaming thread.
+    package func answerAllocation(_ list: @escaping @Sendable () -> [MetaAPI]) {
+        addProbe(
+            GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, GST_PAD_PROBE_TYPE_PUSH, holding: AllocationAnswer(list)
+        ) { _, info, context in
+            guard let query = gst_pad_probe_info_get_query(info), query.pointee.type == GST_QUERY_ALLOCATION else {
+                return GST_PAD_PROBE_OK
+            }
+            let answer = Unmanaged<AllocationAnswer>.fromOpaque(context!).takeUnretainedValue()
+            for api in answer.list() { AllocationQuery(query).list(api) }
+            return GST_PAD_PROBE_HANDLED
+        }
+    }
+}
+
+private final class AllocationAnswer: Sendable {
+    let list: @Sendable () -> [MetaAPI]
+    init(_ list: @escaping @Sendable () -> [MetaAPI]) { self.list = list }
 }

@@ -1,5 +1,6 @@
 import DequeModule
 import GStreamer
+import Synchronization
 
 /// A thread that runs actors and tasks, one job at a time, and wakes them after a time.
 ///
@@ -32,6 +33,11 @@ package final class EventThread: SerialExecutor, TaskExecutor {
     /// The clock of sleeps.
     package let clock: TimerClock
     private let state = BlockingMonitor(State())
+    /// 0 until the thread runs.
+    private let threadID = Atomic<UInt>(0)
+
+    /// Whether the caller runs on this thread.
+    package var isCurrent: Bool { threadID.load(ordering: .relaxed) == currentThreadID() }
 
     /// Starts the thread.
     package init(_ name: String, clock: TimerClock = .system) {
@@ -47,6 +53,7 @@ package final class EventThread: SerialExecutor, TaskExecutor {
     package func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
 
     private func run() {
+        threadID.store(currentThreadID(), ordering: .relaxed)
         while true {
             let deadline = state.withLock { $0.firstDeadline }
             // Also while there are jobs, which may never end.

@@ -47,7 +47,9 @@ import Testing
         }
     }
 
-    private static func host(_ source: RecordingSource, _ room: String, transport: String = "room") throws -> Session {
+    private static func host(_ source: RecordingSource, _ room: String, transport: SessionTransport = .room) throws
+        -> Session
+    {
         try session("alice", room) {
             $0.externalVideoSource = source
             $0.alphaMask = "alpha method=green"
@@ -57,7 +59,8 @@ import Testing
         }
     }
 
-    private static func guest(_ user: String, _ member: Member, _ room: String, transport: String = "room") throws
+    private static func guest(_ user: String, _ member: Member, _ room: String, transport: SessionTransport = .room)
+        throws
         -> Session
     {
         let guest = try session(user, room) { $0.transport = transport }
@@ -263,7 +266,7 @@ import Testing
         for name in ["alpha-1", "alpha-2"] {
             RoomTransportKind.register(
                 RoomTransportKind(name: name, summary: "as room", remedy: "") {
-                    RoomLink(in: RoomDirectory(room: $0), delegate: $1)
+                    RoomLink(in: RoomDirectory(room: $0), delegate: $2)
                 })
         }
         let source = RecordingSource()

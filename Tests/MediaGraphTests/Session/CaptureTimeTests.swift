@@ -109,7 +109,7 @@ import Testing
         for name in ["capture-1", "capture-2"] {
             RoomTransportKind.register(
                 RoomTransportKind(name: name, summary: "as room", remedy: "") {
-                    RoomLink(in: RoomDirectory(room: $0), delegate: $1)
+                    RoomLink(in: RoomDirectory(room: $0), delegate: $2)
                 })
         }
         try await Self.check(

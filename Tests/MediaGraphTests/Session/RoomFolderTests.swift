@@ -174,7 +174,7 @@ import Testing
         #expect(waitUntil { scene.time.looks > before + 10 })
         scene.link.leave("bob")
         let reports = Log<String>()
-        scene.link.join("bob", UserProfile()) { outcome in
+        scene.link.join("bob", UserProfile(), sending: []) { outcome in
             if case .joined = outcome { reports.add("joined") } else { reports.add("\(outcome)") }
         }
         held.withLock { $0 = nil }
@@ -252,11 +252,12 @@ import Testing
         let held = Mutex(try FileLock("\(base)/lock"))
         #expect(held.withLock { $0 } != nil)
         let reports = Log<String>()
-        link.join("alice", UserProfile()) { _ in reports.add("first") }
+        link.join("alice", UserProfile(), sending: []) { _ in reports.add("first") }
         link.leave("bob")
         link.leave("alice")
         // The same name again, while the first claim ends.
-        link.join("alice", UserProfile()) { outcome in if case .joined = outcome { reports.add("second") } }
+        link.join("alice", UserProfile(), sending: []) { outcome in if case .joined = outcome { reports.add("second") }
+        }
         #expect(reports.all == [])
         held.withLock { $0 = nil }
         #expect(waitUntil { reports.all == ["second"] }, "\(reports.all)")
@@ -277,7 +278,7 @@ import Testing
         let entry = try directory.enter()
         let floor = ShareFloor()
         func claim(_ user: String) throws(MediaGraphError) -> ShareDecision { try directory.claimShare(user) }
-        try floor.take(StreamKey(user: "bob", kind: .share)) { () throws(MediaGraphError) in try claim("bob") }
+        _ = try floor.take(StreamKey(user: "bob", kind: .share)) { () throws(MediaGraphError) in try claim("bob") }
         try FileManager.default.removeItem(atPath: directory.path)
         try floor.renew { (user) throws(MediaGraphError) in try claim(user) }
         // The file is in its place now.

@@ -228,7 +228,7 @@ import Testing
         let requests = Log<String>()
         func take(_ user: String, _ kind: StreamKind, held: String? = nil) -> String? {
             do throws(MediaGraphError) {
-                try floor.take(StreamKey(user: user, kind: kind)) { () throws(MediaGraphError) in
+                _ = try floor.take(StreamKey(user: user, kind: kind)) { () throws(MediaGraphError) in
                     requests.add(user)
                     if let held { return .sharedBy(held) }
                     return try FileLock(folder.file("share")).map { .granted($0) }

@@ -121,14 +121,14 @@ import Testing
     @Test("NW-1 a transport may report the end of a remote share while it decides about a local one")
     func shareWhileDeciding() throws {
         let floor = ShareFloor()
-        try floor.take(StreamKey(user: "alice", kind: .share)) {
+        _ = try floor.take(StreamKey(user: "alice", kind: .share)) {
             floor.invalidateRefusal()
             return nil
         }
         var requests = 0
         func refused() -> Bool {
             do throws(MediaGraphError) {
-                try floor.take(StreamKey(user: "bob", kind: .share)) { () throws(MediaGraphError) in
+                _ = try floor.take(StreamKey(user: "bob", kind: .share)) { () throws(MediaGraphError) in
                     requests += 1
                     // This answer doesn't consider the share that ended meanwhile.
                     floor.invalidateRefusal()
@@ -169,7 +169,7 @@ import Testing
     func unreachable() async throws {
         RoomTransportKind.register(
             RoomTransportKind(name: "broken", summary: "nobody", remedy: "mend it") {
-                (room, _) throws(MediaGraphError) in
+                (room, _, _) throws(MediaGraphError) in
                 throw .notPermitted(.init("the way to \(room)", actual: "is blocked"))
             })
         let graph = try Graph(

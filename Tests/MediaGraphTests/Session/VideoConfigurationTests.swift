@@ -215,7 +215,7 @@ import Testing
         for name in ["config-1", "config-2"] {
             RoomTransportKind.register(
                 RoomTransportKind(name: name, summary: "as room", remedy: "") {
-                    RoomLink(in: RoomDirectory(room: $0), delegate: $1)
+                    RoomLink(in: RoomDirectory(room: $0), delegate: $2)
                 })
         }
         let reader = try Graph(

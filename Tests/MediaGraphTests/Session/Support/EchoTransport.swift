@@ -46,7 +46,7 @@ final class EchoTransport: RoomTransport {
     ) {
         RoomTransportKind.register(
             RoomTransportKind(name: name, summary: "sends a user's video back", remedy: "restart the test") {
-                _, delegate in
+                _, _, delegate in
                 let transport = EchoTransport(delegate, grantsShares: grantsShares, slowUsers: slowUsers)
                 made.add(transport)
                 return transport
@@ -63,7 +63,10 @@ final class EchoTransport: RoomTransport {
         calls.add("stop")
     }
 
-    func join(_ user: String, _ profile: UserProfile, _ report: @escaping @Sendable (JoinOutcome) -> Void) {
+    func join(
+        _ user: String, _ profile: UserProfile, sending kinds: Set<StreamKind>,
+        _ report: @escaping @Sendable (JoinOutcome) -> Void
+    ) {
         guard user != Self.user else { return report(.refused(.nameTaken(user, in: "the cave"))) }
         guard slowUsers.contains(user) else {
             calls.add("join \(user)\(profile.text)")
