@@ -6,7 +6,7 @@ DESTDIR ?=
 export SWIFT PREFIX DESTDIR PLUGINDIR
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test test-hardware sanitize soak install uninstall bench format lint clean
+.PHONY: help deps build demo test test-hardware test-network sanitize soak install uninstall bench format lint clean
 
 help: ## List the targets
 	@awk -F ': *## *' '/^[a-z-]+:.*## / {sub(/:.*/, "", $$1); printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -27,6 +27,10 @@ test: ## Run all tests
 
 test-hardware: ## Test with cameras and sound cards in a virtual machine
 	@scripts/test-hardware
+
+test-network: ## Test rooms on a Janus server in a network namespace
+	@scripts/deps build test
+	@scripts/test-network
 
 sanitize: ## Run the tests under Thread and Address Sanitizer (slow)
 	@scripts/deps build test

@@ -2,6 +2,7 @@ import GStreamer
 import MediaGraphDescription
 import MediaGraphDevices
 import MediaGraphElements
+import MediaGraphJanus
 import MediaGraphRoomLink
 import MediaGraphSession
 import Synchronization
@@ -31,6 +32,7 @@ public enum Nodes {
     /// Registers the nodes as features of a plugin file. Called from the plugin's `plugin_init`.
     public static func register(in plugin: Plugin?) throws(RegistrationError) {
         RoomTransportKind.register(.roomLink)
+        RoomTransportKind.register(.janus)
         KnownNodes.register(all)
         for node in all { try ElementClass.register(node, in: plugin) }
     }

@@ -33,10 +33,8 @@ public struct SessionContext: Sendable {
     public var allowsRawStreaming = false
     /// The name of the room. Sessions with the same room name and transport meet there.
     public var room: String
-    /// The name of the transport that carries streams between the room's users (the `transport` property of
-    /// `mediasession`).
-    public var transport = Self.defaultTransport
-    private static let defaultTransport = RoomTransportKind.defaultName
+    /// How the room's users reach each other: by default the programs of one account on this machine.
+    public var transport = SessionTransport.room
 
     /// A video source that replaces the camera (externalVideoSourceDelegate). The user sends no video if this and
     /// `camera` are both `nil`.
@@ -162,8 +160,9 @@ extension SessionContext {
             }
         }
         try UserProfile(displayName: displayName, customData: customData).validate()
-        if let expected = RoomTransportKind.requirement(violatedBy: transport) {
-            throw .invalidParameter(.init("the session's transport", expected: expected, actual: "\"\(transport)\""))
+        if let expected = RoomTransportKind.requirement(violatedBy: transport.name) {
+            throw .invalidParameter(
+                .init("the session's transport", expected: expected, actual: "\"\(transport.name)\""))
         }
         try Self.validate(videoConfiguration)
         guard speakerFormat.isSupported else {
@@ -220,8 +219,6 @@ extension SessionContext {
         let mirror =
             (mirrorMode == .previewOnly ? "" : " mirror=\(mirrorMode.nick)")
             + (auxMirrorMode == .previewOnly ? "" : " mirror-aux=\(auxMirrorMode.nick)")
-        let transportSetting =
-            transport == Self.defaultTransport ? "" : " transport=\(DescriptionText.inQuotes(transport))"
         let profile =
             (displayName.isEmpty ? "" : " display-name=\(DescriptionText.inQuotes(displayName))")
             + (customData.isEmpty ? "" : " custom-data=\(DescriptionText.inQuotes(customData))")
@@ -232,7 +229,7 @@ extension SessionContext {
             + stoppedPreviews.map { " \($0.previewOffProperty)=true" }.joined()
         var lines = [
             "mediasession name=session room=\(DescriptionText.inQuotes(room)) user=\(DescriptionText.inQuotes(user))"
-                + profile + transportSetting + rights + mirror + muting
+                + profile + transport.text + rights + mirror + muting
                 + (videoConfiguration == VideoCapability.sessionDefault
                     ? "" : " video-config=\(videoConfiguration.text)")
                 + (joins ? "" : " join=false")

@@ -1,5 +1,6 @@
 import MediaGraphCore
 import MediaGraphSession
+import WebRTC
 
 /// A room of Janus' plugin VideoRoom, as a client's users join and leave it.
 package struct VideoRoom: Sendable {
@@ -7,8 +8,8 @@ package struct VideoRoom: Sendable {
     package struct Place: Sendable {
         /// The handle with which the user sends, and through which the room announces the others.
         package let handle: UInt64
-        /// The users who were there before, by their names, with their display names.
-        package let others: [String: String]
+        /// The users who were there before.
+        package let others: [VideoRoomEvent.Participant]
     }
 
     package let name: String
@@ -25,8 +26,7 @@ package struct VideoRoom: Sendable {
     /// missing or wrong, `unsupported` if the server's rooms have numbers instead of names, and what
     /// ``JanusClient/request(_:)`` throws.
     package func join(_ user: String, display: String) async throws(MediaGraphError) -> Place {
-        let attached = try await client.request(.attach)
-        guard let handle = attached.identifier else { throw unexpected(attached) }
+        let handle = try await attach()
         do throws(MediaGraphError) {
             return try await join(user, display: display, handle)
         } catch {
@@ -45,11 +45,7 @@ package struct VideoRoom: Sendable {
             guard answer.errorCode == VideoRoomErrorCode.noSuchRoom else {
                 if answer.errorCode == VideoRoomErrorCode.nameTaken { throw .nameTaken(user, in: name) }
                 try check(answer)
-                let others = (answer.publishers ?? []) + (answer.attendees ?? [])
-                return Place(
-                    handle: handle,
-                    others: Dictionary(
-                        others.map { ($0.id, $0.display ?? "") }, uniquingKeysWith: { first, _ in first }))
+                return Place(handle: handle, others: (answer.publishers ?? []) + (answer.attendees ?? []))
             }
             try await create(handle)
         }
@@ -85,6 +81,74 @@ package struct VideoRoom: Sendable {
         _ = try await client.request(.detach(handle: place.handle))
     }
 
+    // MARK: Media
+
+    /// A user's media, as the server offers to send them.
+    package struct Subscription: Sendable {
+        /// The handle of the PeerConnection.
+        package let handle: UInt64
+        package let offer: SessionDescription
+        package let streams: [VideoRoomEvent.Stream]
+    }
+
+    /// Offers what a user sends. `descriptions` says what each m-line is, by its mid. Returns the server's answer.
+    ///
+    /// The others are told of it once the connection is up.
+    package func publish(
+        _ offer: SessionDescription, descriptions: [String: String], from place: Place
+    ) async throws(MediaGraphError) -> SessionDescription {
+        let answer = try await ask(.publish(descriptions: descriptions), place.handle, offer)
+        guard let description = answer.description else { throw unexpected(answer) }
+        return description
+    }
+
+    /// Asks for the media of a user who has published. Throws `noSuchUser` if the user doesn't send, or no longer.
+    package func subscribe(to user: String) async throws(MediaGraphError) -> Subscription {
+        let handle = try await attach()
+        do throws(MediaGraphError) {
+            let answer = try await ask(.subscribe(room: name, user: user, pin: client.secrets.roomPIN), handle, nil)
+            guard let offer = answer.description, offer.type == .offer else { throw unexpected(answer) }
+            return Subscription(handle: handle, offer: offer, streams: answer.event?.streams ?? [])
+        } catch {
+            await detach(handle)
+            throw error
+        }
+    }
+
+    /// Starts receiving, with the answer to the server's offer.
+    package func start(_ subscription: Subscription, _ answer: SessionDescription) async throws(MediaGraphError) {
+        _ = try await ask(.start, subscription.handle, answer)
+    }
+
+    /// Says which m-lines are to flow, by their mids.
+    package func receive(_ flows: [String: Bool], of subscription: Subscription) async throws(MediaGraphError) {
+        _ = try await ask(.receive(flows), subscription.handle, nil)
+    }
+
+    /// Tells the server an address at which a handle's PeerConnection may be reached.
+    package func add(_ candidate: Candidate, to handle: UInt64) async throws(MediaGraphError) {
+        _ = try await client.request(.trickle(handle: handle, candidate))
+    }
+
+    /// Ends a handle, and its PeerConnection on the server. The server ends it too if this request is lost.
+    package func detach(_ handle: UInt64) async { _ = try? await client.request(.detach(handle: handle)) }
+
+    private func attach() async throws(MediaGraphError) -> UInt64 {
+        let attached = try await client.request(.attach)
+        guard let handle = attached.identifier else { throw unexpected(attached) }
+        return handle
+    }
+
+    /// Sends a request to the plugin, and returns its answer. Throws if that is an error.
+    private func ask(
+        _ request: VideoRoomRequest, _ handle: UInt64, _ description: SessionDescription?
+    ) async throws(MediaGraphError) -> JanusMessage {
+        let message = try await client.request(.message(handle: handle, request, description))
+        guard let event = message.event else { throw unexpected(message) }
+        try check(event)
+        return message
+    }
+
     /// Sends a request to the plugin, and returns its answer, which may be an error.
     private func ask(_ request: VideoRoomRequest, _ handle: UInt64) async throws(MediaGraphError) -> VideoRoomEvent {
         let message = try await client.request(.message(handle: handle, request))
@@ -96,6 +160,11 @@ package struct VideoRoom: Sendable {
         guard let code = answer.errorCode else { return }
         let (subject, reason) = ("room \"\(name)\" on Janus server \(server)", answer.error ?? "no reason given")
         switch code {
+        case VideoRoomErrorCode.noSuchFeed:
+            throw .noSuchUser(.init(subject, actual: "has nobody of this name who sends (\(reason))"))
+        case VideoRoomErrorCode.full:
+            throw .tooMuchAtOnce(
+                .init(subject, actual: "has as many users as it allows (\(reason)); raise its publishers setting"))
         case VideoRoomErrorCode.missing, VideoRoomErrorCode.unauthorized:
             throw .notPermitted(
                 .init(
@@ -123,6 +192,9 @@ package struct VideoRoom: Sendable {
 private enum VideoRoomErrorCode {
     static let noSuchRoom = 426
     static let roomExists = 427
+    static let noSuchFeed = 428
+    /// The room has as many users who send as it allows.
+    static let full = 432
     /// A field is missing, such as the PIN.
     static let missing = 429
     /// A field has the wrong type, such as a name where a number is expected.

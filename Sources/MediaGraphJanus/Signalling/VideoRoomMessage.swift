@@ -7,11 +7,19 @@ package enum VideoRoomRequest: Sendable, Encodable {
     case join(room: String, user: String, display: String, pin: Secret?, token: Secret?)
     /// Changes the user's display name.
     case configure(display: String)
+    /// Sends the media of an offer, which the message carries. `descriptions` says what each m-line is, by its mid.
+    case publish(descriptions: [String: String])
+    /// Receives a user's media. Janus answers with an offer.
+    case subscribe(room: String, user: String, pin: Secret?)
+    /// Starts receiving, with the answer that the message carries.
+    case start
+    /// Says which m-lines of a subscription are to flow, by their mids.
+    case receive([String: Bool])
     /// Leaves the room.
     case leave
 
     private enum Key: String, CodingKey {
-        case request, ptype, room, id, display, pin, token
+        case request, ptype, room, id, display, pin, token, descriptions, streams, autoupdate
     }
 
     package func encode(to encoder: any Encoder) throws {
@@ -31,9 +39,32 @@ package enum VideoRoomRequest: Sendable, Encodable {
         case .configure(let display):
             try body.encode("configure", forKey: .request)
             try body.encode(display, forKey: .display)
+        case .publish(let descriptions):
+            try body.encode("publish", forKey: .request)
+            try body.encode(
+                descriptions.sorted { $0.key < $1.key }.map { ["mid": $0.key, "description": $0.value] },
+                forKey: .descriptions)
+        case .subscribe(let room, let user, let pin):
+            try body.encode("join", forKey: .request)
+            try body.encode("subscriber", forKey: .ptype)
+            try body.encode(room, forKey: .room)
+            try body.encode([["feed": user]], forKey: .streams)
+            // Janus would send new offers.
+            try body.encode(false, forKey: .autoupdate)
+            try body.encodeIfPresent(pin, forKey: .pin)
+        case .start: try body.encode("start", forKey: .request)
+        case .receive(let flows):
+            try body.encode("configure", forKey: .request)
+            try body.encode(
+                flows.sorted { $0.key < $1.key }.map { StreamSetting(mid: $0.key, send: $0.value) }, forKey: .streams)
         case .leave: try body.encode("leave", forKey: .request)
         }
     }
+}
+
+private struct StreamSetting: Encodable {
+    let mid: String
+    let send: Bool
 }
 
 /// The settings of a room that the first user creates. It lasts as long as the server.
@@ -71,6 +102,40 @@ package struct VideoRoomEvent: Sendable, Decodable {
     package struct Participant: Sendable, Hashable, Decodable {
         package let id: String
         package let display: String?
+        /// What the user sends; `nil` for a user who sends nothing.
+        package let streams: [Stream]?
+    }
+
+    /// An m-line of a user's feed, or of a subscription.
+    package struct Stream: Sendable, Hashable, Decodable {
+        package enum Kind: String, Sendable, Decodable {
+            case audio, video, data
+        }
+
+        /// `nil` for a kind that this client doesn't know.
+        package let kind: Kind?
+        package let mid: String?
+        /// The number of the m-line.
+        package let mLine: Int?
+        /// What the user calls the m-line.
+        package let description: String?
+        package let isDisabled: Bool
+
+        private enum CodingKeys: String, CodingKey {
+            case type, mid, mindex, description, disabled
+            case feedDescription = "feed_description"
+        }
+
+        package init(from decoder: any Decoder) throws {
+            let stream = try decoder.container(keyedBy: CodingKeys.self)
+            kind = try Kind(rawValue: stream.decode(String.self, forKey: .type))
+            mid = try stream.decodeIfPresent(String.self, forKey: .mid)
+            mLine = try stream.decodeIfPresent(Int.self, forKey: .mindex)
+            description =
+                try stream.decodeIfPresent(String.self, forKey: .description)
+                ?? stream.decodeIfPresent(String.self, forKey: .feedDescription)
+            isDisabled = try stream.decodeIfPresent(Bool.self, forKey: .disabled) ?? false
+        }
     }
 
     /// `joined`, `created`, `event` and so on.
@@ -88,6 +153,10 @@ package struct VideoRoomEvent: Sendable, Decodable {
     package let joining: Participant?
     /// A user who has left; `ok` for this user.
     package let leaving: String?
+    /// A user who has stopped sending; `ok` for this user.
+    package let unpublished: String?
+    /// The m-lines of a new subscription.
+    package let streams: [Stream]?
     /// Why a user had to leave, such as `kicked`.
     package let reason: String?
     package let errorCode: Int?
@@ -95,7 +164,7 @@ package struct VideoRoomEvent: Sendable, Decodable {
 
     private enum CodingKeys: String, CodingKey {
         case kind = "videoroom"
-        case room, id, display, publishers, attendees, joining, leaving, reason, error
+        case room, id, display, publishers, attendees, joining, leaving, unpublished, streams, reason, error
         case errorCode = "error_code"
     }
 }

@@ -37,10 +37,10 @@ struct JanusClientTests {
         #expect(try await bob.begins())
         let atAlice = alice.room()
         let first = try await atAlice.join("alice", display: "Alice")
-        #expect(first.others == [:])
+        #expect(first.names == [:])
         let atBob = bob.room()
         let second = try await atBob.join("bob", display: "Bøb 🎥")
-        #expect(second.others == ["alice": "Alice"])
+        #expect(second.names == ["alice": "Alice"])
         #expect(try await alice.has("joining bob (Bøb 🎥)"))
         try await atBob.rename(second, display: "Robert")
         #expect(try await alice.has("bob is called Robert"))
@@ -48,7 +48,7 @@ struct JanusClientTests {
         #expect(try await alice.has("leaving bob"))
         // The name is free again.
         let again = try await atBob.join("bob", display: "")
-        #expect(again.others == ["alice": "Alice"])
+        #expect(again.names == ["alice": "Alice"])
         await alice.client.stop()
         #expect(try await bob.has("leaving alice"))
         #expect(try await alice.has("over"))
@@ -68,8 +68,8 @@ struct JanusClientTests {
         #expect(
             error.map { "\($0)" }
                 == "somebody in room \"lobby\" is already called \"alice\"; choose another name with user=…")
-        #expect(try await second.join("al", display: "").others == ["alice": ""])
-        #expect(try await other.room("attic").join("alice", display: "").others == [:])
+        #expect(try await second.join("al", display: "").names == ["alice": ""])
+        #expect(try await other.room("attic").join("alice", display: "").names == [:])
     }
 
     @Test("NW-4 NW-5 a wrong PIN, a missing admin key and a wrong API secret are errors that say what to set")
@@ -109,7 +109,7 @@ struct JanusClientTests {
             #expect(error?.code == .notPermitted && error?.detail.actual.hasSuffix("set room-pin or token") == true)
         }
         let guest = try await client(pin: "1234")
-        #expect(try await guest.room().join("bob", display: "").others == ["alice": ""])
+        #expect(try await guest.room().join("bob", display: "").names == ["alice": ""])
         // Events come over the long poll, whose URL has the secret.
         #expect(try await owner.has("joining bob ()"))
     }
@@ -158,7 +158,7 @@ struct JanusClientTests {
         #expect(try await alice.has("began"))
         // The old handle is gone, and the room with it.
         #expect(await code { try await lobby.rename(place, display: "A") } == .processingFailed)
-        #expect(try await lobby.join("alice", display: "").others == [:])
+        #expect(try await lobby.join("alice", display: "").names == [:])
     }
 
     @Test("NW-4 a frozen server is lost; when it goes on, a new session begins, and the old one's users are gone")
@@ -178,12 +178,12 @@ struct JanusClientTests {
         // Of Bob, who comes while Alice is away, she learns when she joins again.
         let bob = ClientLog(server.socket)
         #expect(try await bob.begins())
-        #expect(try await bob.room().join("bob", display: "").others == ["alice": "old"])
+        #expect(try await bob.room().join("bob", display: "").names == ["alice": "old"])
         alice.events.removeAll()
         #expect(try await clock.pass(.milliseconds(250)))
         #expect(try await alice.has("began"))
         #expect(try await bob.has("leaving alice"))
-        #expect(try await alice.room().join("alice", display: "new").others == ["bob": ""])
+        #expect(try await alice.room().join("alice", display: "new").names == ["bob": ""])
         #expect(try await bob.has("joining alice (new)"))
     }
 

@@ -149,7 +149,7 @@ struct JanusFailureTests {
         #expect(error?.code == .tooMuchAtOnce && error?.detail.actual.contains("8191 bytes") == true)
         // The session goes on.
         _ = try await alice.room().join("alice", display: "")
-        #expect(try await bob.room().join("bob", display: display).others == ["alice": ""])
+        #expect(try await bob.room().join("bob", display: display).names == ["alice": ""])
         #expect(try await alice.has("joining bob (\(display))"))
     }
 }

@@ -56,3 +56,10 @@ extension JanusClient.Event {
         }
     }
 }
+
+extension VideoRoom.Place {
+    /// The display names of the users who were there before, by their names.
+    var names: [String: String] {
+        Dictionary(others.map { ($0.id, $0.display ?? "") }, uniquingKeysWith: { first, _ in first })
+    }
+}

@@ -1,0 +1,59 @@
+import MediaGraphDescription
+import MediaGraphSession
+
+/// How the users of a room reach each other.
+///
+/// ```swift
+/// var context = SessionContext(user: "alice", room: "demo")
+/// context.transport = .janus("http://192.168.1.2:8088/janus")
+/// context.transport.roomPIN = "env:ROOM_PIN"
+/// ```
+///
+/// A string literal is a transport's name, without further settings.
+public struct SessionTransport: Sendable, Hashable, ExpressibleByStringLiteral {
+    /// The transport's name (the property `transport` of `mediasession`).
+    public var name: String
+    /// The address of the server (the property `server`): `http://HOST:8088/janus`, `https://HOST/janus`, or `unix:PATH` of
+    /// a socket on this machine.
+    public var server = ""
+    /// The room's PIN, as `env:NAME` of an environment variable or `file:PATH` (the property `room-pin`). The first user
+    /// sets it. Empty for none; so are the others.
+    public var roomPIN = ""
+    /// The user's token (the SDKs' token), as `env:NAME` or `file:PATH`.
+    public var token = ""
+    /// The key that permits to create rooms, as `env:NAME` or `file:PATH` (the property `admin-key`).
+    public var adminKey = ""
+    /// The secret that all clients of the server share, as `env:NAME` or `file:PATH` (the property `api-secret`).
+    public var apiSecret = ""
+    /// The server that finds out this machine's public address, `stun://HOST:PORT` (the property `stun-server`).
+    public var stunServer = ""
+    /// The server that relays media if nothing else connects, as `env:NAME` or `file:PATH` of
+    /// `turn://USER:PASSWORD@HOST:PORT` (the property `turn-server`).
+    public var turnServer = ""
+
+    /// Creates a transport of this name.
+    public init(name: String) { self.name = name }
+
+    /// Creates a transport of this name.
+    public init(stringLiteral name: String) { self.init(name: name) }
+
+    /// Reaches the programs of the same account on this machine, without a server. The default.
+    public static let room = SessionTransport(name: RoomTransportKind.defaultName)
+
+    /// Reaches programs on other machines through a Janus server at this address.
+    public static func janus(_ server: String) -> SessionTransport {
+        var transport = SessionTransport(name: "janus")
+        transport.server = server
+        return transport
+    }
+
+    /// The properties of `mediasession`, without defaults, each with a space before it.
+    var text: String {
+        let properties = [
+            ("transport", self == .room ? "" : name), ("server", server), ("room-pin", roomPIN), ("token", token),
+            ("admin-key", adminKey), ("api-secret", apiSecret), ("stun-server", stunServer),
+            ("turn-server", turnServer),
+        ]
+        return properties.filter { !$0.1.isEmpty }.map { " \($0.0)=\(DescriptionText.inQuotes($0.1))" }.joined()
+    }
+}

@@ -1,0 +1,123 @@
+import GStreamer
+import MediaGraphCore
+import MediaGraphSession
+import Synchronization
+import WebRTC
+
+/// A remote user's feed: the PeerConnection through which the user's media and texts arrive.
+final class IncomingFeed: Feed {
+    let subscription: VideoRoom.Subscription
+    let connection: PeerConnection
+    private let pipeline: Pipeline
+    /// What each m-line is, by its number.
+    private let kinds: [Int: StreamKind]
+    private let streams: [StreamKind: IncomingStream]
+    private let pads = Mutex<[StreamKind: Pad]>([:])
+    private let report: @Sendable (FeedProblem) -> Void
+
+    /// How long packets that were lost or overtaken by others are waited for, in milliseconds.
+    static let jitterLatency: UInt32 = 100
+
+    /// - Parameters:
+    ///   - subscription: The server's offer.
+    ///   - stream: Returns the stream to write to.
+    ///   - isOn: Whether the user has announced that a stream is on.
+    ///   - report: Called on any thread with problems of the elements.
+    init(
+        _ subscription: VideoRoom.Subscription, servers: ICEServers, stream: (StreamKind) -> RoomStream,
+        isOn: (StreamKind) -> Bool, report: @escaping @Sendable (FeedProblem) -> Void
+    ) throws(MediaGraphError) {
+        pipeline = Pipeline()
+        connection = try PeerConnection.make()
+        (self.subscription, self.report) = (subscription, report)
+        kinds = subscription.kinds
+        var streams: [StreamKind: IncomingStream] = [:]
+        for kind in kinds.values { streams[kind] = IncomingStream(stream(kind), isAnnounced: isOn(kind)) }
+        self.streams = streams
+        connection.setServers(stun: servers.stun, turn: servers.turn)
+        connection.element.configure("latency", to: Self.jitterLatency)
+        pipeline.useClock(.system)
+        pipeline.watch(report)
+        pipeline.add(connection.element)
+        pipeline.setState(.ready)
+        pipeline.setState(.playing)
+        // Janus sends texts only to those who have opened a channel too.
+        if subscription.streams.contains(where: { $0.kind == .data }) { connection.addDataChannel("mediagraph") }
+    }
+
+    /// The kinds of media that the user sends.
+    var sent: Set<StreamKind> { Set(kinds.values) }
+
+    /// Answers the server's offer.
+    func answer() async throws(PeerConnectionError) -> SessionDescription {
+        try await connection.setRemote(subscription.offer.withoutFIR)
+        let answer = try await connection.makeAnswer()
+        try await connection.setLocal(answer)
+        return answer
+    }
+
+    /// Says which m-lines are to flow, by their mids.
+    func flows(_ wanted: Set<StreamKind>) -> [String: Bool] {
+        var flows: [String: Bool] = [:]
+        for stream in subscription.streams {
+            guard let mid = stream.mid, let mLine = stream.mLine, let kind = kinds[mLine] else { continue }
+            flows[mid] = wanted.contains(kind)
+        }
+        return flows
+    }
+
+    /// Shows a pad's media. Called on one of the connection's threads.
+    func show(_ pad: Pad, mLine: Int) {
+        let encoding = pad.currentCaps?[0]["encoding-name", as: String.self] ?? ""
+        JanusRoom.log.log(.debug, pipeline, "m-line \(mLine) begins: \(encoding)")
+        guard let kind = kinds[mLine], let stream = streams[kind], stream.connect(pad, encoding, in: pipeline) else {
+            report(.warning("can't decode \(encoding.isEmpty ? "an unknown format" : encoding)"))
+            return drain(pad)
+        }
+        pads.withLock { $0[kind] = pad }
+    }
+
+    /// Drops what arrives at a pad: an unlinked one would stop the others.
+    private func drain(_ pad: Pad) {
+        guard let sink = Element(factory: "fakesink"), let input = sink.staticPad("sink") else { return }
+        sink.configure("sync", to: false)
+        sink.configure("async", to: false)
+        pipeline.add(sink)
+        sink.syncState()
+        _ = pad.link(to: input)
+    }
+
+    /// Records whether the user sends a stream.
+    func setAnnounced(_ isOn: Bool, _ kind: StreamKind) { streams[kind]?.setAnnounced(isOn) }
+
+    /// Asks the sender for a key frame.
+    func requestKeyFrame(_ kind: StreamKind) { pads.withLock { $0[kind] }?.peer?.requestKeyFrame() }
+
+    func close(then completion: @escaping @Sendable () -> Void) {
+        end(pipeline, of: connection) { [streams] in
+            for stream in streams.values { stream.close() }
+            completion()
+        }
+    }
+}
+
+extension VideoRoom.Subscription {
+    /// What the m-lines are, by their numbers: what the sender calls them, or else cameras and a microphone in the order in
+    /// which they come.
+    var kinds: [Int: StreamKind] {
+        var free: [VideoRoomEvent.Stream.Kind: [StreamKind]] = [.video: [.camera, .cameraAux], .audio: [.microphone]]
+        var kinds: [Int: StreamKind] = [:]
+        for stream in streams {
+            guard let mLine = stream.mLine, let media = stream.kind, media != .data, !stream.isDisabled else {
+                continue
+            }
+            let named = stream.description.flatMap(StreamKind.init(rawValue:)).flatMap { kind in
+                kind.isSound == (media == .audio) ? kind : nil
+            }
+            guard let kind = named ?? free[media]?.first, !kinds.values.contains(kind) else { continue }
+            free[media]?.removeAll { $0 == kind }
+            kinds[mLine] = kind
+        }
+        return kinds
+    }
+}

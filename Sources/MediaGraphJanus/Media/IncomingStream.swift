@@ -1,0 +1,83 @@
+import GStreamer
+import MediaGraphCore
+import MediaGraphSession
+import Synchronization
+
+/// Writes a remote user's decoded media to a `RoomStream`.
+///
+/// `@unchecked Sendable`: only the streaming thread uses `hasBegun`; everything else is constant or behind a lock.
+final class IncomingStream: AppSinkDelegate, @unchecked Sendable {
+    private let stream: RoomStream
+    private let sink: AppSink
+    /// Whether the user has announced that the stream is on, and whether readers have been told so.
+    private let status: Mutex<(isAnnounced: Bool, isOn: Bool)>
+    private var hasBegun = false
+
+    init?(_ stream: RoomStream, isAnnounced: Bool) {
+        guard let sink = AppSink() else { return nil }
+        (self.stream, self.sink) = (stream, sink)
+        status = Mutex((isAnnounced, false))
+        super.init()
+        sink.setSynchronized(false)
+        sink.setPrerolls(false)
+        sink.setKeepsLastSample(false)
+    }
+
+    /// Adds the elements that decode a pad's RTP packets to the pipeline. False if there is no decoder for them.
+    func connect(_ pad: Pad, _ encoding: String, in pipeline: Pipeline) -> Bool {
+        guard let description = MediaFormat.decoder(of: encoding),
+            let decoder = try? Element(parsing: description, inlet: "inlet", outlet: "outlet"),
+            let input = decoder.staticPad("sink")
+        else { return false }
+        sink.setDelegate(self)
+        for element in [decoder, sink] { pipeline.add(element) }
+        guard decoder.link(to: sink) else { return false }
+        for element in [sink, decoder] { element.syncState() }
+        return pad.link(to: input)
+    }
+
+    /// Records whether the user sends the stream. While the user doesn't, buffers are late ones, and are left out.
+    func setAnnounced(_ isOn: Bool) {
+        status.withLock { status in
+            status.isAnnounced = isOn
+            guard !isOn, status.isOn else { return }
+            status.isOn = false
+            _ = stream.setStatus(false)
+        }
+    }
+
+    /// Releases what retains this object.
+    func close() { sink.removeDelegate() }
+
+    override func received(_ event: StreamEvent) {
+        guard case .caps(let caps) = event else { return }
+        JanusRoom.log.log(.debug, sink, "\(stream.id): \(caps)")
+        if !hasBegun {
+            hasBegun = true
+            stream.begin()
+        }
+        stream.setCaps(caps)
+        let latency = sink.staticPad("sink")?.upstreamLatency()?.minimum ?? .zero
+        stream.setTiming(.machine(latency: latency))
+    }
+
+    override func received(_ sample: borrowing Sample) -> FlowReturn {
+        guard let buffer = sample.buffer, let time = sample.runningTime(of: buffer), let base = sink.baseTime else {
+            return .ok
+        }
+        let isShown = status.withLock { status in
+            guard status.isAnnounced else { return false }
+            if !status.isOn {
+                status.isOn = true
+                _ = stream.setStatus(true)
+            }
+            return true
+        }
+        guard isShown else { return .ok }
+        // The pipeline runs by the machine's clock, like the stream.
+        let moved = buffer.alias
+        moved.access.presentationTimestamp = ClockTime(nanoseconds: base.nanoseconds + time.nanoseconds)
+        stream.send(moved.access)
+        return .ok
+    }
+}

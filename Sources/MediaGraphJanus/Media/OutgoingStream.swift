@@ -1,0 +1,62 @@
+import GStreamer
+import MediaGraphCore
+import MediaGraphSession
+import Synchronization
+
+/// Encodes one stream of a local user, while a remote user wants it, and feeds it into an m-line.
+final class OutgoingStream: Sendable {
+    private let reader: StreamReader
+    /// What sends the stream, and the highest resolution that is wanted; `nil` while nobody wants it.
+    private let state = Mutex<(stream: RoomStream, demand: Resolution)?>(nil)
+    /// The pad of the m-line.
+    private let output: Pad
+
+    /// Adds the elements to a pipeline, and links them to the pad of an m-line. Throws `processingFailed` if an element is
+    /// missing.
+    init(
+        _ key: StreamKey, _ format: MediaFormat, to pad: Pad, in pipeline: Pipeline, clock: TimerClock
+    ) throws(MediaGraphError) {
+        let encoder: Element
+        do { encoder = try Element(parsing: format.encoder, inlet: "inlet", outlet: "outlet") } catch {
+            throw .processingFailed(.init("\(key.kind.rawValue) of \(key.user)", actual: "can't be encoded: \(error)"))
+        }
+        guard let source = StreamSource(key, for: "janus", clock: clock),
+            let input = encoder.staticPad("sink"), let end = encoder.staticPad("src")
+        else { throw .processingFailed(.init("\(key.kind.rawValue) of \(key.user)", actual: "can't be encoded")) }
+        (reader, output) = (source.reader, pad)
+        for element in [source.element, encoder] { pipeline.add(element) }
+        guard source.element.link(to: encoder), end.link(to: pad) else {
+            throw .processingFailed(.init("\(key.kind.rawValue) of \(key.user)", actual: "can't be linked"))
+        }
+        if !key.kind.isSound {
+            input.answerAllocation { [weak self] in
+                [.video] + (self?.state.withLock { $0?.demand } ?? .native).sufficient
+            }
+        }
+    }
+
+    /// Sets the highest resolution that a remote user wants; `nil` if nobody wants the stream. Call it from one thread.
+    func setDemand(_ demand: Resolution?, of stream: RoomStream) {
+        JanusRoom.log.log(.debug, nil, "\(stream.id) is wanted at \(demand.map { "\($0.rawValue)" } ?? "no size")")
+        let old = state.withLock { state in
+            defer { state = demand.map { (stream, $0) } }
+            return state
+        }
+        switch (old, demand) {
+        case (nil, nil): break
+        case (nil, _?):
+            stream.add(reader)
+            // The receivers' decoders wait for one.
+            output.requestKeyFrame()
+        case (let old?, nil): old.stream.remove(reader)
+        case (let old?, let demand?): if old.demand != demand { reader.negotiate() }
+        }
+    }
+
+    /// Stops reading the stream.
+    func stop() {
+        let old = state.withLock { $0.take() }
+        old?.stream.remove(reader)
+        reader.end()
+    }
+}

@@ -1,0 +1,65 @@
+import GStreamer
+import MediaGraphCore
+import MediaGraphSession
+import WebRTC
+
+/// A local user's feed: the PeerConnection that sends the user's cameras and microphone, each while a remote user wants it,
+/// and texts. A share is a feed of its own.
+final class Publication: Feed {
+    let connection: PeerConnection
+    private let pipeline: Pipeline
+    /// The kinds of the m-lines, in order. An m-line of texts follows.
+    private let kinds: [StreamKind]
+    private let streams: [StreamKind: OutgoingStream]
+
+    /// - Parameters:
+    ///   - user: The local user.
+    ///   - kinds: What the user may send.
+    ///   - hasTexts: Whether the feed also carries texts.
+    ///   - report: Called on any thread with problems of the elements.
+    init(
+        _ user: String, sending kinds: Set<StreamKind>, withTexts hasTexts: Bool, servers: ICEServers,
+        clock: TimerClock,
+        report: @escaping @Sendable (FeedProblem) -> Void
+    ) throws(MediaGraphError) {
+        let pipeline = Pipeline()
+        let connection = try PeerConnection.make()
+        self.kinds = StreamKind.allCases.filter { kinds.contains($0) }
+        (self.pipeline, self.connection) = (pipeline, connection)
+        connection.setServers(stun: servers.stun, turn: servers.turn)
+        pipeline.useClock(.system)
+        pipeline.watch(report)
+        pipeline.add(connection.element)
+        pipeline.setState(.ready)
+        var streams: [StreamKind: OutgoingStream] = [:]
+        for (mLine, kind) in self.kinds.enumerated() {
+            let format = MediaFormat(kind)
+            guard let caps = format.caps,
+                let pad = connection.addMedia(caps, mLine: mLine)
+            else { throw .processingFailed(.init("\(kind.rawValue) of \(user)", actual: "has no place in the feed")) }
+            streams[kind] = try OutgoingStream(
+                StreamKey(user: user, kind: kind), format, to: pad, in: pipeline, clock: clock)
+        }
+        self.streams = streams
+        if hasTexts { connection.addDataChannel("mediagraph") }
+    }
+
+    /// Starts the elements, and offers the feed. Returns the offer, and by its mid what each m-line is.
+    func offer() async throws(PeerConnectionError) -> (offer: SessionDescription, descriptions: [String: String]) {
+        pipeline.setState(.playing)
+        let offer = try await connection.makeOffer()
+        try await connection.setLocal(offer)
+        let names = kinds.map(\.rawValue) + ["mediagraph"]
+        return (offer, Dictionary(zip(offer.mids, names)) { first, _ in first })
+    }
+
+    /// Sets the highest resolution of a stream that a remote user wants; `nil` if nobody wants the stream.
+    func setDemand(_ demand: Resolution?, of stream: RoomStream) {
+        streams[stream.key.kind]?.setDemand(demand, of: stream)
+    }
+
+    func close(then completion: @escaping @Sendable () -> Void) {
+        for stream in streams.values { stream.stop() }
+        end(pipeline, of: connection, then: completion)
+    }
+}

@@ -1,0 +1,125 @@
+import GStreamer
+import MediaGraphCore
+import MediaGraphSession
+import WebRTC
+
+/// The remote users' feeds.
+extension JanusRoom {
+    /// Asks the server for a user's feed.
+    func subscribe(to user: String) {
+        guard remote[user]?.publishes == true, isUp, !hasStopped else { return }
+        attemptCount += 1
+        let attempt = attemptCount
+        remote[user]?.attempt = attempt
+        run { this in
+            do {
+                let subscription = try await this.room.subscribe(to: user)
+                guard this.remote[user]?.attempt == attempt else { return this.detach(subscription.handle) }
+                let feed = try this.open(subscription, of: user, attempt)
+                let answer = try await feed.answer()
+                guard this.remote[user]?.attempt == attempt else { return }
+                try await this.room.start(subscription, answer)
+                this.updateFlows(of: user)
+            } catch { this.subscribingFailed(user, attempt, "\(error)") }
+            try? await this.thread.sleep(for: Self.connectTimeLimit)
+            if this.remote[user]?.attempt == attempt, this.remote[user]?.isConnected != true {
+                this.subscribingFailed(user, attempt, "no connection after \(Int(Self.connectTimeLimit.seconds)) s")
+            }
+        }
+    }
+
+    private func open(
+        _ subscription: VideoRoom.Subscription, of user: String, _ attempt: UInt64
+    ) throws(MediaGraphError) -> IncomingFeed {
+        let sender = owner(of: user) ?? user
+        let known = remote[sender]?.streams ?? [:]
+        let delegate = shared.delegate
+        let feed = try IncomingFeed(subscription, servers: settings.ice) {
+            delegate.stream(StreamKey(user: sender, kind: $0))
+        } isOn: { kind in
+            known[kind]?.isOn ?? false
+        } report: { [shared, inputs] problem in
+            switch problem {
+            case .warning(let text): shared.notify { $0.warn("\(sender): \(text)") }
+            case .failure(let text): inputs.yield(.failed(feed: user, attempt: attempt, text))
+            }
+        }
+        feed.connection.onEvent { [inputs, weak feed] event in
+            // The pad has to be linked before this returns.
+            if case .media(let pad, let mLine) = event {
+                feed?.show(pad, mLine: mLine)
+            } else {
+                inputs.yield(.receiving(event, user: user, attempt: attempt))
+            }
+        }
+        remote[user]?.feed = feed
+        remote[user]?.isForeign = !subscription.isMediaGraph
+        if !subscription.isMediaGraph {
+            for kind in feed.sent { set(UserState.Stream(isOn: true), StreamKey(user: user, kind: kind)) }
+        }
+        return feed
+    }
+
+    func subscribingFailed(_ user: String, _ attempt: UInt64, _ reason: String) {
+        guard remote[user]?.attempt == attempt, !hasStopped else { return }
+        Self.log.log(.warning, nil, "can't receive \(user): \(reason)")
+        dropFeed(of: user)
+        run { this in
+            try? await this.thread.sleep(for: .seconds(1))
+            if this.remote[user]?.attempt == 0 { this.subscribe(to: user) }
+        }
+    }
+
+    /// Ends a user's feed. The streams are off then.
+    func dropFeed(of user: String) {
+        remote[user]?.attempt = 0
+        guard let feed = remote[user]?.feed else { return }
+        end(feed)
+        detach(feed.subscription.handle)
+        remote[user]?.feed = nil
+        remote[user]?.isConnected = false
+        remote[user]?.state = nil
+        guard user != Self.share else { return }
+        for kind in StreamKind.allCases { set(UserState.Stream(), StreamKey(user: user, kind: kind)) }
+        updateDemands()
+    }
+
+    func handle(_ event: PeerConnection.Event, from user: String) {
+        Self.log.log(.debug, nil, "feed from \(user): \(event)")
+        switch event {
+        case .candidate(let candidate):
+            guard let handle = remote[user]?.feed?.subscription.handle else { return }
+            run { this in try? await this.room.add(candidate, to: handle) }
+        case .state(.connected):
+            remote[user]?.isConnected = true
+            updateDemands()
+        case .state(.failed):
+            if let attempt = remote[user]?.attempt { subscribingFailed(user, attempt, "the connection failed") }
+        case .text(let text): received(text, from: user)
+        // The other program may have waited for this, and answers.
+        case .channelOpened: announceAll()
+        case .state, .media, .channelClosed: break
+        }
+    }
+
+    /// Tells the server which m-lines of a feed are to flow.
+    func updateFlows(of name: String) {
+        guard let feed = remote[name]?.feed else { return }
+        let user = owner(of: name)
+        let flows = feed.flows(Set(wants.keys.filter { $0.user == user }.map(\.kind)))
+        guard !flows.isEmpty else { return }
+        run { this in try? await this.room.receive(flows, of: feed.subscription) }
+    }
+}
+
+extension StreamKey {
+    /// The feed that carries the stream.
+    var feed: String { kind.isShare ? JanusRoom.share : user }
+}
+
+extension VideoRoom.Subscription {
+    /// Whether the feed is of a program that says in texts what it sends and wants.
+    fileprivate var isMediaGraph: Bool {
+        streams.contains { $0.kind == .data || $0.description.flatMap(StreamKind.init(rawValue:))?.isShare == true }
+    }
+}

@@ -1,0 +1,109 @@
+import GStreamer
+import MediaGraphCore
+import MediaGraphSession
+
+/// What the users' programs tell each other through data channels.
+extension JanusRoom {
+    /// How often everybody says everything again, for those who have begun to listen.
+    static let announcementInterval = Duration.seconds(1)
+
+    func announceRegularly() async {
+        while !hasStopped {
+            announceAll()
+            try? await thread.sleep(for: Self.announcementInterval)
+        }
+    }
+
+    func announceAll() { for user in local.keys { announce(user) } }
+
+    /// Tells the others what a local user is doing.
+    func announce(_ user: String) {
+        guard let visit = local[user], visit.hasChannel, let connection = visit.publication?.connection else { return }
+        var state = visit.state
+        state.hears = remote.filter { $0.value.state != nil }.keys.sorted()
+        // One user says it for all of this program.
+        if user == speaker {
+            for (key, resolution) in wants { state.wants[key.user, default: [:]][key.kind.rawValue] = resolution }
+        }
+        let text = RoomMessage(state: state).text
+        Self.log.log(.debug, nil, "\(user) says \(text)")
+        _ = connection.send(text)
+    }
+
+    /// The local user who says what this program wants.
+    private var speaker: String? { local.filter(\.value.hasChannel).keys.min() }
+
+    func announceWants() { if let speaker { announce(speaker) } }
+
+    /// Handles a text of a remote user.
+    func received(_ text: String, from user: String) {
+        Self.log.log(.debug, nil, "\(user) has said \(text)")
+        guard let message = RoomMessage(text) else {
+            return Self.log.log(.info, nil, "a text of \(user) isn't one of MediaGraph's")
+        }
+        if let state = message.state { received(state, from: user) }
+        if let command = message.command, let content = command.command {
+            shared.notify { $0.remoteSent(content, from: user, to: command.recipient) }
+        }
+    }
+
+    private func received(_ state: UserState, from user: String) {
+        let isFirst = remote[user]?.state == nil
+        let hasOtherWants = remote[user]?.state?.wants != state.wants
+        remote[user]?.state = state
+        setProfile(UserProfile(displayName: state.displayName, customData: state.customData), of: user)
+        for (name, stream) in state.streams {
+            if let kind = StreamKind(rawValue: name) { set(stream, StreamKey(user: user, kind: kind)) }
+        }
+        if hasOtherWants || isFirst { updateDemands() }
+        // The other user waits for this to send commands.
+        if isFirst { announceAll() }
+        sendCommands()
+    }
+
+    /// Tells the room of a remote user's stream.
+    func set(_ stream: UserState.Stream, _ key: StreamKey) {
+        var stream = stream
+        if key.kind != .microphone { stream.isSpeaking = false }
+        if key.kind.isSound { stream.hasAlpha = false }
+        let old = remote[key.user]?.streams[key.kind] ?? UserState.Stream()
+        remote[key.user]?.streams[key.kind] = stream
+        // Before the room, so that readers who hear of the stream get its frames.
+        if stream.isOn != old.isOn, owner(of: key.feed) == key.user {
+            remote[key.feed]?.feed?.setAnnounced(stream.isOn, key.kind)
+        }
+        for change in stream.changes(since: old) { shared.notify { $0.remoteStreamChanged(key, change) } }
+    }
+
+    // MARK: Commands
+
+    func send(_ command: SessionCommand, from user: String, to recipient: String?) {
+        guard local[user] != nil else {
+            shared.commands.add(-1)
+            return
+        }
+        local[user]?.commands.append((command, recipient))
+        sendCommands()
+    }
+
+    /// Sends the commands whose recipients hear their senders, in order.
+    func sendCommands() {
+        for user in local.keys {
+            while let visit = local[user], visit.hasChannel, let next = visit.commands.first,
+                let connection = visit.publication?.connection, isHeard(user, by: next.recipient)
+            {
+                local[user]?.commands.removeFirst()
+                shared.commands.add(-1)
+                let command = UserCommand(next.command, to: next.recipient)
+                _ = connection.send(RoomMessage(command: command).text)
+            }
+        }
+    }
+
+    /// Whether a user, or with `nil` everybody who can, hears a local user. A recipient who has left counts.
+    private func isHeard(_ user: String, by recipient: String?) -> Bool {
+        func hears(_ other: RemoteUser) -> Bool { other.isForeign || other.state?.hears.contains(user) == true }
+        guard let recipient else { return remote.allSatisfy { $0.key == Self.share || hears($0.value) } }
+        return remote[recipient].map(hears) ?? true
+    }
+}

@@ -1,0 +1,296 @@
+import GStreamer
+import MediaGraphCore
+import MediaGraphSession
+import WebRTC
+
+/// A room on a Janus server: the local users in it with their feeds, and the remote users with theirs.
+///
+/// It handles one input after the other. What waits for the server runs in tasks, which check afterwards whether their
+/// user is still there.
+actor JanusRoom {
+    /// What the room, the server and the connections want of this actor.
+    enum Input: Sendable {
+        case join(String, UserProfile, Set<StreamKind>, @Sendable (JoinOutcome) -> Void)
+        case leave(String)
+        case profile(String, UserProfile)
+        case stream(StreamKey, StreamChange)
+        case command(SessionCommand, from: String, to: String?)
+        case demand(Resolution?, StreamKey)
+        case keyFrame(StreamKey)
+        case beginShare(String)
+        case endShare(UInt64)
+        case client(JanusClient.Event)
+        /// An event of a local user's feed.
+        case sending(PeerConnection.Event, user: String, attempt: UInt64)
+        /// An event of a remote user's feed.
+        case receiving(PeerConnection.Event, user: String, attempt: UInt64)
+        /// The elements of a local or remote user's feed have failed.
+        case failed(feed: String, attempt: UInt64, String)
+        /// Leave the room, and then call the closure.
+        case stop(@Sendable () -> Void)
+    }
+
+    nonisolated let inputs: AsyncStream<Input>.Continuation
+    private let arrivals: AsyncStream<Input>
+    let room: VideoRoom
+    let client: JanusClient
+    let settings: JanusSettings
+    let shared: JanusShared
+    let thread: EventThread
+
+    var isUp = false
+    /// Why the server could never be reached; then nobody can join.
+    var failure: MediaGraphError?
+    var hasStopped = false
+    var visitCount: UInt64 = 0
+    /// The number of PeerConnections so far.
+    var attemptCount: UInt64 = 0
+    var local: [String: LocalUser] = [:]
+    /// Messages for handles that aren't known yet.
+    var early: [JanusMessage] = []
+    /// The users whom the server has announced while a local user of the same name waits to join. If that is refused, they
+    /// are others.
+    var namesakes: [String: VideoRoomEvent.Participant] = [:]
+    var remote: [String: RemoteUser] = [:]
+    /// What local readers want of remote users' streams.
+    var wants: [StreamKey: Resolution] = [:]
+
+    static let log = DebugCategory("mediagraph-janus-room", "MediaGraph rooms: users and their feeds on a Janus server")
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+    init(_ name: String, _ settings: JanusSettings, _ shared: JanusShared, on thread: EventThread) {
+        (self.settings, self.shared, self.thread) = (settings, shared, thread)
+        client = JanusClient(settings.server, settings.secrets, on: thread)
+        room = VideoRoom(name, client: client)
+        (arrivals, inputs) = AsyncStream.makeStream()
+    }
+
+    /// Begins to handle inputs, and connects to the server.
+    nonisolated func start() {
+        Task(executorPreference: thread) { [self] in
+            for await input in arrivals { await handle(input) }
+        }
+        Task(executorPreference: thread) { [client, inputs] in
+            for await event in client.events { inputs.yield(.client(event)) }
+        }
+        Task(executorPreference: thread) { [self] in
+            await client.start()
+            await announceRegularly()
+        }
+    }
+
+    private func handle(_ input: Input) {
+        guard !hasStopped else { return }
+        switch input {
+        case .join(let user, let profile, let kinds, let report): join(user, profile, kinds, report)
+        case .leave(let user): leave(user)
+        case .profile(let user, let profile): profileChanged(user, profile)
+        case .stream(let key, let change):
+            local[key.user]?.state.streams[key.kind.rawValue, default: UserState.Stream()].apply(change)
+            announce(key.user)
+        case .command(let command, let user, let recipient): send(command, from: user, to: recipient)
+        case .demand(let resolution, let key):
+            wants[key] = resolution
+            updateFlows(of: key.feed)
+            announceWants()
+        case .keyFrame(let key):
+            if owner(of: key.feed) == key.user { remote[key.feed]?.feed?.requestKeyFrame(key.kind) }
+        case .beginShare(let user): beginShare(user)
+        case .endShare(let visit): endShare(visit)
+        case .client(let event): handle(event)
+        case .sending(let event, let user, let attempt):
+            if local[user]?.attempt == attempt { handle(event, of: user) }
+        case .receiving(let event, let user, let attempt):
+            if remote[user]?.attempt == attempt { handle(event, from: user) }
+        case .failed(let feed, let attempt, let reason):
+            if local[feed]?.attempt == attempt { publishingFailed(feed, reason) }
+            if remote[feed]?.attempt == attempt { subscribingFailed(feed, attempt, reason) }
+        case .stop(let completion): stop(completion)
+        }
+    }
+
+    private func stop(_ completion: @escaping @Sendable () -> Void) {
+        hasStopped = true
+        for user in local.keys { leave(user) }
+        for user in remote.keys { forget(user) }
+        inputs.finish()
+        // Ends all handles on the server.
+        run { this in
+            await this.client.stop()
+            completion()
+        }
+    }
+
+    /// Ends a feed in the background, since its elements wait for their threads.
+    func end(_ feed: any Feed) {
+        let shared = shared
+        shared.endingFeeds.withLock { $0 += 1 }
+        feed.close { shared.endingFeeds.withLock { $0 -= 1 } }
+    }
+
+    // MARK: The server
+
+    private func handle(_ event: JanusClient.Event) {
+        switch event {
+        case .began:
+            isUp = true
+            for user in local.keys.sorted() { enter(user) }
+        case .lost(let error):
+            isUp = false
+            (early, namesakes) = ([], [:])
+            for user in local.keys { retract(user) }
+            for user in remote.keys.sorted() { forget(user) }
+            shared.notify { $0.warn("\(error); connecting again") }
+        case .failed(let error):
+            failure = error
+            for (user, visit) in local {
+                local[user] = nil
+                visit.report?(.refused(error))
+            }
+        case .message(let message): handle(message)
+        }
+    }
+
+    private func handle(_ message: JanusMessage) {
+        guard let handle = message.handle else { return }
+        if message.kind == .hangup,
+            let user = remote.first(where: { $0.value.feed?.subscription.handle == handle })?.key
+        {
+            return subscribingFailed(
+                user, remote[user]?.attempt ?? 0,
+                "the server has closed the connection (\(message.reason ?? "no reason given"))")
+        }
+        guard let user = local.first(where: { $0.value.place?.handle == handle })?.key else {
+            // The handle of a user whose join has been answered, but is still on its way to this actor.
+            if early.count < Self.mostEarlyMessages { early.append(message) }
+            return
+        }
+        if let event = message.event {
+            for participant in (event.publishers ?? []) + (event.joining.map { [$0] } ?? []) { learn(participant) }
+            if let id = event.unpublished, id != "ok" { unpublished(id) }
+            if let id = event.leaving, id != "ok" {
+                namesakes[id] = nil
+                forget(id)
+            }
+            // A new display name.
+            if let id = event.id, let display = event.display, remote[id] != nil { rename(id, display) }
+            if event.leaving == "ok", event.reason == "kicked" { kicked(user) }
+        }
+        if message.kind == .hangup {
+            publishingFailed(user, "the server has closed the connection (\(message.reason ?? "no reason given"))")
+        }
+    }
+
+    /// Handles the messages that have come for a user's handle before the answer to the user's join.
+    func handleEarlyMessages(for handle: UInt64) {
+        let messages = early.filter { $0.handle == handle }
+        early.removeAll { $0.handle == handle }
+        for message in messages { self.handle(message) }
+    }
+
+    /// How many messages are kept for handles that aren't known yet.
+    private static let mostEarlyMessages = 1000
+
+    // MARK: Shares
+
+    /// The name under which whoever shares is in the room a second time. The server gives a name to one at a time, so it
+    /// decides who shares. It isn't a user's name, which has no slash; the display name is the user's.
+    static let share = "/share"
+
+    /// The user whose feed it is; `nil` if the feed isn't known.
+    func owner(of feed: String) -> String? { feed == Self.share ? remote[feed]?.profile.displayName : feed }
+
+    private func beginShare(_ user: String) {
+        let visit = visitCount + 1
+        join(Self.share, UserProfile(displayName: user), [.share, .shareAudio]) { [shared] outcome in
+            shared.share.withLock { share in
+                switch outcome {
+                case .joined: share = .granted(visit, isClaimed: false)
+                case .refused(let error): share = .refused(error)
+                }
+            }
+        }
+        run { this in
+            try? await this.thread.sleep(for: Self.claimTimeLimit)
+            this.endUnclaimedShare(visit)
+        }
+    }
+
+    /// How long the room may take to claim a share that it has asked for: the user may have stopped sharing meanwhile.
+    private static let claimTimeLimit = Duration.seconds(10)
+
+    private func endUnclaimedShare(_ visit: UInt64) {
+        guard case .granted(visit, isClaimed: false) = shared.share.withLock({ $0 }) else { return }
+        endShare(visit)
+    }
+
+    func endShare(_ visit: UInt64) {
+        guard local[Self.share]?.visit == visit else { return }
+        leave(Self.share)
+        shared.share.withLock { $0 = .free }
+    }
+
+    // MARK: Remote users
+
+    /// Records a user whom the server has announced, and subscribes to the user's feed.
+    func learn(_ participant: VideoRoomEvent.Participant) {
+        let user = participant.id
+        guard user == Self.share || SessionName.requirement(violatedBy: user) == nil else { return }
+        if let namesake = local[user] {
+            if namesake.place == nil { namesakes[user] = participant }
+            return
+        }
+        let isNew = remote[user] == nil
+        remote[user, default: RemoteUser()].publishes = remote[user]?.publishes == true || participant.streams != nil
+        if isNew {
+            let profile = UserProfile(displayName: participant.display ?? "")
+            remote[user]?.profile = profile
+            if user == Self.share {
+                shared.sharer.withLock { $0 = profile.displayName }
+            } else {
+                shared.users.withLock { $0[user] = profile }
+                shared.notify { $0.remoteJoined(user, profile) }
+            }
+        }
+        if participant.streams != nil, remote[user]?.attempt == 0 { subscribe(to: user) }
+    }
+
+    /// Forgets a user who has left.
+    func forget(_ user: String) {
+        guard let old = remote.removeValue(forKey: user) else { return }
+        if let feed = old.feed {
+            end(feed)
+            detach(feed.subscription.handle)
+        }
+        guard user != Self.share else { return shared.sharer.withLock { $0 = nil } }
+        shared.users.withLock { $0[user] = nil }
+        shared.notify { $0.remoteLeft(user) }
+        updateDemands()
+    }
+
+    private func unpublished(_ user: String) {
+        remote[user]?.publishes = false
+        dropFeed(of: user)
+    }
+
+    private func rename(_ user: String, _ display: String) {
+        guard user != Self.share, var profile = remote[user]?.profile, profile.displayName != display else { return }
+        profile.displayName = display
+        setProfile(profile, of: user)
+    }
+
+    func setProfile(_ profile: UserProfile, of user: String) {
+        guard profile.violatedRequirement == nil, remote[user]?.profile != profile else { return }
+        remote[user]?.profile = profile
+        shared.users.withLock { $0[user] = profile }
+        shared.notify { $0.remoteProfileChanged(of: user, to: profile) }
+    }
+
+    func detach(_ handle: UInt64) { run { this in await this.room.detach(handle) } }
+
+    /// Runs what waits for the server, while inputs go on.
+    nonisolated func run(_ body: @escaping @Sendable (isolated JanusRoom) async -> Void) {
+        Task(executorPreference: thread) { await body(self) }
+    }
+}

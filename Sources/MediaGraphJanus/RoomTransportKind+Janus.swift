@@ -1,0 +1,13 @@
+import MediaGraphCore
+import MediaGraphSession
+
+extension RoomTransportKind {
+    /// ``JanusLink``, the transport through a Janus server: `transport=janus`.
+    package static let janus = RoomTransportKind(
+        name: "janus", summary: "reaches programs on other machines, through the Janus server that server names",
+        remedy: "check that the server runs and that its address is right",
+        check: { (settings) throws(MediaGraphError) in _ = try JanusSettings(settings) }
+    ) { (room, settings, delegate) throws(MediaGraphError) in
+        JanusLink(room, try JanusSettings(settings), delegate: delegate)
+    }
+}
