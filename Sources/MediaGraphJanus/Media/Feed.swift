@@ -47,13 +47,15 @@ enum FeedProblem: Sendable {
 }
 
 extension Pipeline {
-    /// Reports warnings and errors, and follows changes of the latency.
+    /// Reports warnings and errors.
+    ///
+    /// Changes of the latency are ignored: no sink here waits for the clock. To query it here, on the thread that posts the
+    /// message, would deadlock with a pipeline that is ending while it connects.
     func watch(_ report: @escaping @Sendable (FeedProblem) -> Void) {
-        onMessage { [weak self] message in
+        onMessage { message in
             switch message.kind {
             case .warning(let problem): report(.warning(problem.error.message))
             case .error(let problem): report(.failure(problem.error.message))
-            case .latency: self?.recalculateLatency()
             default: break
             }
         }
