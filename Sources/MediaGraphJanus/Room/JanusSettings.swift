@@ -7,10 +7,6 @@ struct JanusSettings: Sendable, Hashable {
     var secrets = JanusSecrets()
     var ice = ICEServers()
 
-    init(server: JanusServer, secrets: JanusSecrets = JanusSecrets(), ice: ICEServers = ICEServers()) {
-        (self.server, self.secrets, self.ice) = (server, secrets, ice)
-    }
-
     /// Reads a session's settings, and the secrets to which they refer. Throws `invalidParameter`.
     init(_ settings: RoomTransportSettings) throws(MediaGraphError) {
         guard !settings.server.isEmpty else {
