@@ -127,6 +127,43 @@ import Testing
         #expect(Set(times.all).count == times.all.count && first.count > 5)
     }
 
+    @Test("SE-13 frames behind a share's last frame, which came again, have later timestamps")
+    func laterTimestamps() throws {
+        let stream = RoomStream(StreamKey(user: "bob", kind: .share), room: "still")
+        stream.begin()
+        stream.setCaps(try #require(Caps("video/x-raw,format=GRAY8,width=4,height=4,framerate=0/1")))
+        stream.setTiming(.machine(latency: .zero))
+        _ = stream.setStatus(true)
+        func send(after time: Duration, _ begin: ClockTime) {
+            guard let buffer = Buffer(filledWith: 0, count: 16) else {
+                Issue.record("no memory")
+                return
+            }
+            buffer.access.presentationTimestamp = ClockTime(nanoseconds: begin.nanoseconds + time.nanoseconds)
+            stream.send(buffer.access)
+        }
+        let begin = Clock.system.time
+        send(after: .zero, begin)
+        let reader = StreamReader(bound: 8)
+        reader.play()
+        stream.add(reader)
+        // Captured before the last frame came again, and so earlier than that by its timestamp.
+        for number in 1...3 { send(after: .nanoseconds(number), begin) }
+        send(after: .seconds(60), begin)
+        var timestamps: [UInt64] = []
+        while timestamps.count < 5 {
+            if case .buffer(let frame) = reader.next() {
+                timestamps.append(frame.timestamp?.nanoseconds ?? 0)
+                reader.drop(frame.buffer)
+            }
+        }
+        let steps = zip(timestamps, timestamps.dropFirst()).map { $1 - $0 }
+        #expect(steps.prefix(3) == [1_000_000, 1_000_000, 1_000_000])
+        // From then on, frames have their own timestamps again.
+        #expect(timestamps[4] == begin.nanoseconds + 60_000_000_000)
+        stream.end()
+    }
+
     @Test("SE-13 a share's last frame is released with the share")
     func releasedFrame() async throws {
         let stream = RoomStream(StreamKey(user: "bob", kind: .share), room: "still")
