@@ -49,7 +49,11 @@ let package = Package(
             name: "CGStreamerSDP", pkgConfig: "gstreamer-sdp-1.0",
             providers: [.apt(["libgstreamer-plugins-base1.0-dev"])]
         ),
-        .target(name: "WebRTC", dependencies: ["CGStreamer", "CGStreamerSDP", "GStreamer"]),
+        .systemLibrary(
+            name: "CGStreamerRTP", pkgConfig: "gstreamer-rtp-1.0",
+            providers: [.apt(["libgstreamer-plugins-base1.0-dev"])]
+        ),
+        .target(name: "WebRTC", dependencies: ["CGStreamer", "CGStreamerRTP", "CGStreamerSDP", "GStreamer"]),
         .target(name: "LocalSockets", dependencies: ["CGIO"]),
         .target(name: "X11", dependencies: ["CX11"]),
         .target(name: "MediaGraphDescription", dependencies: ["GStreamer"]),

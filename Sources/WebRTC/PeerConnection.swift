@@ -97,6 +97,12 @@ package final class PeerConnection: Sendable {
         element.onSignal("on-new-transceiver") { arguments in
             arguments.object(0).map { ObjectReference(retaining: $0) }?.setFlag("do-nack", true)
         }
+        // The part that sends what the connection's RTP session has made.
+        element.onSignal("element-added") { arguments in
+            guard let part = arguments.object(0).map({ Element(retaining: $0) }), part.typeName == "TransportSendBin"
+            else { return }
+            part.staticPad("rtcp_sink")?.setTap(SeparateFeedback())
+        }
         // Channels of both sides, before they open.
         element.onSignal("prepare-data-channel") { [weak self] arguments in
             guard let channel = arguments.object(0) else { return }

@@ -104,6 +104,11 @@ public struct PassingBuffer: ~Copyable {
     /// the tap too.
     public func sendOrientationTag(_ orientation: VideoOrientation) { Pad.send(orientation, into: pad) }
 
+    /// Sends another buffer into the sink pad before this one. It passes the tap too.
+    package func sendBefore(_ buffer: consuming Buffer) -> FlowReturn {
+        FlowReturn(gst_pad_chain(pad, buffer.take()))
+    }
+
     /// The buffer's content and metadata.
     public var access: BufferAccess { BufferAccess(raw) }
 

@@ -22,7 +22,7 @@ import Testing
         var arguments = [
             "-emit-sil", "-o", "/dev/null", "-swift-version", "6", "-I", build.appendingPathComponent("Modules").path,
         ]
-        for module in ["CGIO", "CGStreamer", "CGStreamerSDP", "CMediaGraphABI", "CX11"] {
+        for module in ["CGIO", "CGStreamer", "CGStreamerRTP", "CGStreamerSDP", "CMediaGraphABI", "CX11"] {
             let map = root.appendingPathComponent("Sources/\(module)/module.modulemap").path
             arguments += ["-Xcc", "-fmodule-map-file=\(map)"]
         }
