@@ -20,17 +20,18 @@ final class IncomingFeed: Feed {
 
     /// - Parameters:
     ///   - subscription: The server's offer.
+    ///   - isShare: Whether it is a feed of a share, or else of cameras and a microphone. Others are left out.
     ///   - stream: Returns the stream to write to.
     ///   - isOn: Whether the user has announced that a stream is on.
     ///   - report: Called on any thread with problems of the elements.
     init(
-        _ subscription: VideoRoom.Subscription, servers: ICEServers, stream: (StreamKind) -> RoomStream,
+        _ subscription: VideoRoom.Subscription, isShare: Bool, servers: ICEServers, stream: (StreamKind) -> RoomStream,
         isOn: (StreamKind) -> Bool, report: @escaping @Sendable (FeedProblem) -> Void
     ) throws(MediaGraphError) {
         pipeline = Pipeline()
         connection = try PeerConnection.make()
         (self.subscription, self.report) = (subscription, report)
-        kinds = subscription.kinds
+        kinds = subscription.kinds(ofShare: isShare)
         var streams: [StreamKind: IncomingStream] = [:]
         for kind in kinds.values { streams[kind] = IncomingStream(stream(kind), isAnnounced: isOn(kind)) }
         self.streams = streams
@@ -42,7 +43,9 @@ final class IncomingFeed: Feed {
         pipeline.setState(.ready)
         pipeline.setState(.playing)
         // Janus sends texts only to those who have opened a channel too.
-        if subscription.streams.contains(where: { $0.kind == .data }) { connection.addDataChannel("mediagraph") }
+        if subscription.streams.contains(where: { $0.kind == .data }) {
+            connection.addDataChannel(Publication.textsName)
+        }
     }
 
     /// The kinds of media that the user sends.
@@ -94,6 +97,8 @@ final class IncomingFeed: Feed {
     func requestKeyFrame(_ kind: StreamKind) { pads.withLock { $0[kind] }?.peer?.requestKeyFrame() }
 
     func close(then completion: @escaping @Sendable () -> Void) {
+        // Another feed may write to the streams from now on.
+        for stream in streams.values { stream.silence() }
         end(pipeline, of: connection) { [streams] in
             for stream in streams.values { stream.close() }
             completion()
@@ -104,15 +109,17 @@ final class IncomingFeed: Feed {
 extension VideoRoom.Subscription {
     /// What the m-lines are, by their numbers: what the sender calls them, or else cameras and a microphone in the order in
     /// which they come.
-    var kinds: [Int: StreamKind] {
-        var free: [VideoRoomEvent.Stream.Kind: [StreamKind]] = [.video: [.camera, .cameraAux], .audio: [.microphone]]
+    func kinds(ofShare isShare: Bool) -> [Int: StreamKind] {
+        var free: [VideoRoomEvent.Stream.Kind: [StreamKind]] =
+            isShare
+            ? [.video: [.share], .audio: [.shareAudio]] : [.video: [.camera, .cameraAux], .audio: [.microphone]]
         var kinds: [Int: StreamKind] = [:]
         for stream in streams {
             guard let mLine = stream.mLine, let media = stream.kind, media != .data, !stream.isDisabled else {
                 continue
             }
             let named = stream.description.flatMap(StreamKind.init(rawValue:)).flatMap { kind in
-                kind.isSound == (media == .audio) ? kind : nil
+                kind.isSound == (media == .audio) && kind.isShare == isShare ? kind : nil
             }
             guard let kind = named ?? free[media]?.first, !kinds.values.contains(kind) else { continue }
             free[media]?.removeAll { $0 == kind }

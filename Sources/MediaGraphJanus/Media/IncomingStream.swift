@@ -10,13 +10,19 @@ final class IncomingStream: AppSinkDelegate, @unchecked Sendable {
     private let stream: RoomStream
     private let sink: AppSink
     /// Whether the user has announced that the stream is on, and whether readers have been told so.
-    private let status: Mutex<(isAnnounced: Bool, isOn: Bool)>
+    private let status: Mutex<Status>
     private var hasBegun = false
+
+    private struct Status {
+        var isAnnounced: Bool
+        var isOn = false
+        var isSilenced = false
+    }
 
     init?(_ stream: RoomStream, isAnnounced: Bool) {
         guard let sink = AppSink() else { return nil }
         (self.stream, self.sink) = (stream, sink)
-        status = Mutex((isAnnounced, false))
+        status = Mutex(Status(isAnnounced: isAnnounced))
         super.init()
         sink.setSynchronized(false)
         sink.setPrerolls(false)
@@ -46,11 +52,17 @@ final class IncomingStream: AppSinkDelegate, @unchecked Sendable {
         }
     }
 
+    /// Writes nothing more to the stream.
+    func silence() {
+        setAnnounced(false)
+        status.withLock { $0.isSilenced = true }
+    }
+
     /// Releases what retains this object.
     func close() { sink.removeDelegate() }
 
     override func received(_ event: StreamEvent) {
-        guard case .caps(let caps) = event else { return }
+        guard case .caps(let caps) = event, !status.withLock({ $0.isSilenced }) else { return }
         JanusRoom.log.log(.debug, sink, "\(stream.id): \(caps)")
         if !hasBegun {
             hasBegun = true
@@ -66,7 +78,7 @@ final class IncomingStream: AppSinkDelegate, @unchecked Sendable {
             return .ok
         }
         let isShown = status.withLock { status in
-            guard status.isAnnounced else { return false }
+            guard status.isAnnounced, !status.isSilenced else { return false }
             if !status.isOn {
                 status.isOn = true
                 _ = stream.setStatus(true)

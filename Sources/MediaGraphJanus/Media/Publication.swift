@@ -1,6 +1,7 @@
 import GStreamer
 import MediaGraphCore
 import MediaGraphSession
+import Synchronization
 import WebRTC
 
 /// A local user's feed: the PeerConnection that sends the user's cameras and microphone, each while a remote user wants it,
@@ -11,6 +12,10 @@ final class Publication: Feed {
     /// The kinds of the m-lines, in order. An m-line of texts follows.
     private let kinds: [StreamKind]
     private let streams: [StreamKind: OutgoingStream]
+    private let isClosed = Mutex(false)
+
+    /// What the m-line of texts is called.
+    static let textsName = "mediagraph"
 
     /// - Parameters:
     ///   - user: The local user.
@@ -41,16 +46,24 @@ final class Publication: Feed {
                 StreamKey(user: user, kind: kind), format, to: pad, in: pipeline, clock: clock)
         }
         self.streams = streams
-        if hasTexts { connection.addDataChannel("mediagraph") }
+        if hasTexts { connection.addDataChannel(Self.textsName) }
     }
 
     /// Starts the elements, and offers the feed. Returns the offer, and by its mid what each m-line is.
     func offer() async throws(PeerConnectionError) -> (offer: SessionDescription, descriptions: [String: String]) {
-        pipeline.setState(.playing)
+        guard start() else { throw .closed }
         let offer = try await connection.makeOffer()
         try await connection.setLocal(offer)
-        let names = kinds.map(\.rawValue) + ["mediagraph"]
+        let names = kinds.map(\.rawValue) + [Self.textsName]
         return (offer, Dictionary(zip(offer.mids, names)) { first, _ in first })
+    }
+
+    /// Starts the elements, unless they have ended. Returns whether it has.
+    private func start() -> Bool {
+        isClosed.withLock { isClosed in
+            if !isClosed { pipeline.setState(.playing) }
+            return !isClosed
+        }
     }
 
     /// Sets the highest resolution of a stream that a remote user wants; `nil` if nobody wants the stream.
@@ -59,6 +72,7 @@ final class Publication: Feed {
     }
 
     func close(then completion: @escaping @Sendable () -> Void) {
+        isClosed.withLock { $0 = true }
         for stream in streams.values { stream.stop() }
         end(pipeline, of: connection, then: completion)
     }

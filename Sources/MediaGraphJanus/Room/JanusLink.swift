@@ -79,8 +79,14 @@ final class JanusLink: RoomTransport {
                 share = .asked
                 return (.success(.undecided), true)
             case .asked: return (.success(.undecided), false)
-            case .granted(let visit, _):
-                share = .granted(visit, isClaimed: true)
+            // Given back before it is asked for again.
+            case .granted(let other, let visit, isClaimed: false) where other != user:
+                room.inputs.yield(.endShare(visit))
+                share = .asked
+                return (.success(.undecided), true)
+            case .granted(let other, _, _) where other != user: return (.success(.sharedBy(other)), false)
+            case .granted(_, let visit, _):
+                share = .granted(user, visit, isClaimed: true)
                 let grant = Grant { [room] in room.inputs.yield(.endShare(visit)) }
                 return (.success(.granted(grant)), false)
             case .refused(let error):
@@ -129,8 +135,8 @@ final class JanusShared: Sendable {
 enum ShareRequest: Sendable {
     case free
     case asked
-    /// The number is the share's visit to the room. The room claims it when it asks again.
-    case granted(UInt64, isClaimed: Bool)
+    /// To this user. The number is the share's visit to the room. The room claims it when it asks again.
+    case granted(String, UInt64, isClaimed: Bool)
     /// Kept until the room asks again.
     case refused(MediaGraphError)
 }

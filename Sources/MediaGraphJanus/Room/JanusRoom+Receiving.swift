@@ -7,15 +7,18 @@ import WebRTC
 extension JanusRoom {
     /// Asks the server for a user's feed.
     func subscribe(to user: String) {
-        guard remote[user]?.publishes == true, isUp, !hasStopped else { return }
+        guard remote[user]?.publishes == true, remote[user]?.attempt == 0, isUp, !hasStopped, owner(of: user) != nil
+        else { return }
         attemptCount += 1
         let attempt = attemptCount
         remote[user]?.attempt = attempt
         run { this in
             do {
                 let subscription = try await this.room.subscribe(to: user)
-                guard this.remote[user]?.attempt == attempt else { return this.detach(subscription.handle) }
-                let feed = try this.open(subscription, of: user, attempt)
+                guard this.remote[user]?.attempt == attempt, let sender = this.owner(of: user) else {
+                    return this.detach(subscription.handle)
+                }
+                let feed = try this.open(subscription, of: user, sender, attempt)
                 let answer = try await feed.answer()
                 guard this.remote[user]?.attempt == attempt else { return }
                 try await this.room.start(subscription, answer)
@@ -29,20 +32,25 @@ extension JanusRoom {
     }
 
     private func open(
-        _ subscription: VideoRoom.Subscription, of user: String, _ attempt: UInt64
+        _ subscription: VideoRoom.Subscription, of user: String, _ sender: String, _ attempt: UInt64
     ) throws(MediaGraphError) -> IncomingFeed {
-        let sender = owner(of: user) ?? user
         let known = remote[sender]?.streams ?? [:]
         let delegate = shared.delegate
-        let feed = try IncomingFeed(subscription, servers: settings.ice) {
-            delegate.stream(StreamKey(user: sender, kind: $0))
-        } isOn: { kind in
-            known[kind]?.isOn ?? false
-        } report: { [shared, inputs] problem in
-            switch problem {
-            case .warning(let text): shared.notify { $0.warn("\(sender): \(text)") }
-            case .failure(let text): inputs.yield(.failed(feed: user, attempt: attempt, text))
+        let feed: IncomingFeed
+        do throws(MediaGraphError) {
+            feed = try IncomingFeed(subscription, isShare: user == Self.share, servers: settings.ice) {
+                delegate.stream(StreamKey(user: sender, kind: $0))
+            } isOn: { kind in
+                known[kind]?.isOn ?? false
+            } report: { [shared, inputs] problem in
+                switch problem {
+                case .warning(let text): shared.notify { $0.warn("\(sender): \(text)") }
+                case .failure(let text): inputs.yield(.failed(feed: user, attempt: attempt, text))
+                }
             }
+        } catch {
+            detach(subscription.handle)
+            throw error
         }
         feed.connection.onEvent { [inputs, weak feed] event in
             // The pad has to be linked before this returns.
@@ -66,20 +74,27 @@ extension JanusRoom {
         dropFeed(of: user)
         run { this in
             try? await this.thread.sleep(for: .seconds(1))
-            if this.remote[user]?.attempt == 0 { this.subscribe(to: user) }
+            this.subscribe(to: user)
         }
     }
 
-    /// Ends a user's feed. The streams are off then.
-    func dropFeed(of user: String) {
+    /// Ends a user's feed. Returns whether there was one.
+    @discardableResult
+    func endFeed(of user: String) -> Bool {
         remote[user]?.attempt = 0
-        guard let feed = remote[user]?.feed else { return }
+        guard let feed = remote[user]?.feed else { return false }
         end(feed)
         detach(feed.subscription.handle)
         remote[user]?.feed = nil
         remote[user]?.isConnected = false
         remote[user]?.state = nil
-        guard user != Self.share else { return }
+        remote[user]?.patienceEnd = thread.clock.time(after: Self.patience)
+        return true
+    }
+
+    /// Ends a user's feed. The streams are off then.
+    func dropFeed(of user: String) {
+        guard endFeed(of: user), user != Self.share else { return }
         for kind in StreamKind.allCases { set(UserState.Stream(), StreamKey(user: user, kind: kind)) }
         updateDemands()
     }
@@ -95,7 +110,7 @@ extension JanusRoom {
             updateDemands()
         case .state(.failed):
             if let attempt = remote[user]?.attempt { subscribingFailed(user, attempt, "the connection failed") }
-        case .text(let text): received(text, from: user)
+        case .text(let text): if user != Self.share { received(text, from: user) }
         // The other program may have waited for this, and answers.
         case .channelOpened: announceAll()
         case .state, .media, .channelClosed: break
@@ -120,6 +135,7 @@ extension StreamKey {
 extension VideoRoom.Subscription {
     /// Whether the feed is of a program that says in texts what it sends and wants.
     fileprivate var isMediaGraph: Bool {
+        // Janus doesn't pass on what the m-line of texts is called.
         streams.contains { $0.kind == .data || $0.description.flatMap(StreamKind.init(rawValue:))?.isShare == true }
     }
 }

@@ -24,8 +24,6 @@ extension JanusRoom {
         if let publication = old.publication { end(publication) }
         shared.commands.add(-old.commands.count)
         if let place = old.place { detach(place.handle) }
-        // Another user of this program says from now on what the program wants.
-        announceWants()
     }
 
     /// Takes back what a user had on the server, which is away.
@@ -36,11 +34,14 @@ extension JanusRoom {
         local[user]?.place = nil
         local[user]?.isConnected = false
         local[user]?.hasChannel = false
+        // They hear the user again once they have found the next feed.
+        for other in remote.keys { remote[other]?.state?.hears.removeAll { $0 == user } }
     }
 
     /// Enters the room on the server, and sends the user's feed.
     func enter(_ user: String) {
-        guard let visit = local[user]?.visit else { return }
+        guard let visit = local[user]?.visit, isUp, local[user]?.isAway == true else { return }
+        local[user]?.isEntering = true
         run { this in
             do throws(MediaGraphError) {
                 let place = try await this.room.join(user, display: this.local[user]?.state.displayName ?? "")
@@ -52,11 +53,17 @@ extension JanusRoom {
     private func isHere(_ user: String, _ visit: UInt64) -> Bool { !hasStopped && local[user]?.visit == visit }
 
     private func entered(_ user: String, _ visit: UInt64, _ place: VideoRoom.Place) {
+        if isHere(user, visit) { local[user]?.isEntering = false }
         guard isHere(user, visit), isUp else { return detach(place.handle) }
         local[user]?.place = place
-        let hasMoved = remote.removeValue(forKey: user) != nil
+        let hasMoved = remove(user)
         if hasMoved { shared.users.withLock { $0[user] = nil } }
         namesakes[user] = nil
+        // Without another local user, nobody has told of those who left meanwhile.
+        if local.allSatisfy({ $0.key == user || $0.value.place == nil }) {
+            let present = Set(place.others.map(\.id))
+            for other in remote.keys.sorted() where !present.contains(other) { forget(other) }
+        }
         for other in place.others { learn(other) }
         handleEarlyMessages(for: place.handle)
         guard isHere(user, visit) else { return }
@@ -68,6 +75,7 @@ extension JanusRoom {
     /// Refuses a user's first join, and repeats a later one.
     private func failed(_ user: String, _ visit: UInt64, _ error: MediaGraphError) async {
         guard isHere(user, visit) else { return }
+        local[user]?.isEntering = false
         if let report = local[user]?.report {
             local[user] = nil
             if let namesake = namesakes.removeValue(forKey: user) { learn(namesake) }
@@ -75,9 +83,7 @@ extension JanusRoom {
         }
         if user == Self.share, error.code == .alreadyInUse {
             // Another user shares by now.
-            leave(user)
-            shared.share.withLock { $0 = .refused(error) }
-            return shared.notify { $0.shareGrantLost() }
+            return shareLost(error)
         }
         if local[user]?.hasWarned == false {
             local[user]?.hasWarned = true
@@ -85,7 +91,7 @@ extension JanusRoom {
         }
         // The server may still have the user's old place.
         try? await thread.sleep(for: .seconds(1))
-        if isHere(user, visit), isUp, local[user]?.place == nil { enter(user) }
+        if isHere(user, visit) { enter(user) }
     }
 
     /// Offers a user's feed to the server.
@@ -138,13 +144,25 @@ extension JanusRoom {
         detach(place.handle)
         run { this in
             try? await this.thread.sleep(for: .seconds(1))
-            if this.isHere(user, visit.visit), this.isUp, this.local[user]?.place == nil { this.enter(user) }
+            if this.isHere(user, visit.visit) { this.enter(user) }
         }
     }
 
-    func kicked(_ user: String) {
+    /// Takes a user whom the server has removed out of the room for good. The users of other programs can't be reached
+    /// from then on, unless others of this program are still there.
+    func removed(_ user: String, _ reason: String) {
+        let place = local[user]?.place
         retract(user)
-        shared.notify { $0.warn("\"\(user)\" was removed from the room by the server's operator") }
+        if let place { detach(place.handle) }
+        guard user != Self.share else {
+            return shareLost(.notPermitted(.init("the share", actual: "has ended: \(reason)")))
+        }
+        local[user]?.isRemoved = true
+        if let share = local[Self.share], share.profile.displayName == user {
+            shareLost(.notPermitted(.init("the share", actual: "has ended: \(reason)")))
+        }
+        shared.notify { $0.warn("\"\(user)\" isn't in the room any more: \(reason); start again to join") }
+        if local.values.allSatisfy(\.isRemoved) { for user in remote.keys.sorted() { forget(user) } }
     }
 
     func handle(_ event: PeerConnection.Event, of user: String) {

@@ -10,6 +10,7 @@ extension JanusRoom {
     func announceRegularly() async {
         while !hasStopped {
             announceAll()
+            sendCommands()
             try? await thread.sleep(for: Self.announcementInterval)
         }
     }
@@ -21,19 +22,12 @@ extension JanusRoom {
         guard let visit = local[user], visit.hasChannel, let connection = visit.publication?.connection else { return }
         var state = visit.state
         state.hears = remote.filter { $0.value.state != nil }.keys.sorted()
-        // One user says it for all of this program.
-        if user == speaker {
-            for (key, resolution) in wants { state.wants[key.user, default: [:]][key.kind.rawValue] = resolution }
-        }
+        // Each user says it for all of this program, since any of them may leave.
+        for (key, resolution) in wants { state.wants[key.user, default: [:]][key.kind.rawValue] = resolution }
         let text = RoomMessage(state: state).text
         Self.log.log(.debug, nil, "\(user) says \(text)")
         _ = connection.send(text)
     }
-
-    /// The local user who says what this program wants.
-    private var speaker: String? { local.filter(\.value.hasChannel).keys.min() }
-
-    func announceWants() { if let speaker { announce(speaker) } }
 
     /// Handles a text of a remote user.
     func received(_ text: String, from user: String) {
@@ -86,24 +80,33 @@ extension JanusRoom {
         sendCommands()
     }
 
-    /// Sends the commands whose recipients hear their senders, in order.
+    /// How long commands wait for a user who has come, but doesn't hear their sender.
+    static let patience = Duration.seconds(10)
+
+    /// Sends the commands whose recipients hear their senders. Each recipient gets them in order.
     func sendCommands() {
         for user in local.keys {
-            while let visit = local[user], visit.hasChannel, let next = visit.commands.first,
-                let connection = visit.publication?.connection, isHeard(user, by: next.recipient)
-            {
-                local[user]?.commands.removeFirst()
-                shared.commands.add(-1)
-                let command = UserCommand(next.command, to: next.recipient)
-                _ = connection.send(RoomMessage(command: command).text)
+            guard let visit = local[user], visit.hasChannel, !visit.commands.isEmpty,
+                let connection = visit.publication?.connection
+            else { continue }
+            let deaf = remote.filter { $0.key != Self.share && !$0.value.hears(user) }
+            let awaited = Set(deaf.filter { thread.clock.now < $0.value.patienceEnd }.keys)
+            var allWait = false
+            var waiting: [(command: SessionCommand, recipient: String?)] = []
+            for (command, recipient) in visit.commands {
+                // A command for all that waits holds up everybody's later ones.
+                let mustWait = allWait || recipient.map(awaited.contains) ?? !awaited.isEmpty
+                if let recipient, !mustWait, deaf[recipient] != nil {
+                    shared.commands.add(-1)
+                    shared.notify { $0.warn("a command of \"\(user)\" is lost: \"\(recipient)\" receives none") }
+                } else if !mustWait, connection.send(RoomMessage(command: UserCommand(command, to: recipient)).text) {
+                    shared.commands.add(-1)
+                } else {
+                    allWait = allWait || !mustWait || recipient == nil
+                    waiting.append((command, recipient))
+                }
             }
+            local[user]?.commands = waiting
         }
-    }
-
-    /// Whether a user, or with `nil` everybody who can, hears a local user. A recipient who has left counts.
-    private func isHeard(_ user: String, by recipient: String?) -> Bool {
-        func hears(_ other: RemoteUser) -> Bool { other.isForeign || other.state?.hears.contains(user) == true }
-        guard let recipient else { return remote.allSatisfy { $0.key == Self.share || hears($0.value) } }
-        return remote[recipient].map(hears) ?? true
     }
 }

@@ -93,7 +93,7 @@ actor JanusRoom {
         case .demand(let resolution, let key):
             wants[key] = resolution
             updateFlows(of: key.feed)
-            announceWants()
+            announceAll()
         case .keyFrame(let key):
             if owner(of: key.feed) == key.user { remote[key.feed]?.feed?.requestKeyFrame(key.kind) }
         case .beginShare(let user): beginShare(user)
@@ -113,7 +113,7 @@ actor JanusRoom {
     private func stop(_ completion: @escaping @Sendable () -> Void) {
         hasStopped = true
         for user in local.keys { leave(user) }
-        for user in remote.keys { forget(user) }
+        forgetAll()
         inputs.finish()
         // Ends all handles on the server.
         run { this in
@@ -140,7 +140,7 @@ actor JanusRoom {
             isUp = false
             (early, namesakes) = ([], [:])
             for user in local.keys { retract(user) }
-            for user in remote.keys.sorted() { forget(user) }
+            forgetAll()
             shared.notify { $0.warn("\(error); connecting again") }
         case .failed(let error):
             failure = error
@@ -163,23 +163,30 @@ actor JanusRoom {
         }
         guard let user = local.first(where: { $0.value.place?.handle == handle })?.key else {
             // The handle of a user whose join has been answered, but is still on its way to this actor.
-            if early.count < Self.mostEarlyMessages { early.append(message) }
+            let matters = message.event != nil || message.kind == .hangup
+            if matters, early.count < Self.mostEarlyMessages { early.append(message) }
             return
         }
-        if let event = message.event {
-            for participant in (event.publishers ?? []) + (event.joining.map { [$0] } ?? []) { learn(participant) }
-            if let id = event.unpublished, id != "ok" { unpublished(id) }
-            if let id = event.leaving, id != "ok" {
-                namesakes[id] = nil
-                forget(id)
-            }
-            // A new display name.
-            if let id = event.id, let display = event.display, remote[id] != nil { rename(id, display) }
-            if event.leaving == "ok", event.reason == "kicked" { kicked(user) }
-        }
+        if let event = message.event { self.handle(event, for: user) }
         if message.kind == .hangup {
             publishingFailed(user, "the server has closed the connection (\(message.reason ?? "no reason given"))")
         }
+    }
+
+    /// Handles an event that the room has sent to a local user.
+    private func handle(_ event: VideoRoomEvent, for user: String) {
+        for participant in (event.publishers ?? []) + (event.joining.map { [$0] } ?? []) { learn(participant) }
+        if let id = event.unpublished { unpublished(id) }
+        if event.kind == "destroyed" { return removed(user, "the room was destroyed by the server's operator") }
+        if event.leaving == "ok", event.reason == "kicked" {
+            return removed(user, "the server's operator has removed the user from the room")
+        }
+        for id in [event.leaving, event.kicked].compactMap(\.self) {
+            namesakes[id] = nil
+            forget(id)
+        }
+        // A new display name.
+        if let id = event.id, let display = event.display, remote[id] != nil { rename(id, display) }
     }
 
     /// Handles the messages that have come for a user's handle before the answer to the user's join.
@@ -198,15 +205,23 @@ actor JanusRoom {
     /// decides who shares. It isn't a user's name, which has no slash; the display name is the user's.
     static let share = "/share"
 
-    /// The user whose feed it is; `nil` if the feed isn't known.
-    func owner(of feed: String) -> String? { feed == Self.share ? remote[feed]?.profile.displayName : feed }
+    /// The remote user whose feed it is; `nil` if the user isn't in the room: anybody could have named the share so.
+    func owner(of feed: String) -> String? {
+        guard feed == Self.share else { return feed }
+        return remote[feed].map(\.profile.displayName).flatMap { remote[$0] == nil ? nil : $0 }
+    }
 
     private func beginShare(_ user: String) {
+        guard local[user]?.isRemoved != true else {
+            let error = MediaGraphError.notPermitted(
+                .init("the share of \"\(user)\"", actual: "can't begin: the server's operator has removed the user"))
+            return shared.share.withLock { $0 = .refused(error) }
+        }
         let visit = visitCount + 1
         join(Self.share, UserProfile(displayName: user), [.share, .shareAudio]) { [shared] outcome in
             shared.share.withLock { share in
                 switch outcome {
-                case .joined: share = .granted(visit, isClaimed: false)
+                case .joined: share = .granted(user, visit, isClaimed: false)
                 case .refused(let error): share = .refused(error)
                 }
             }
@@ -221,14 +236,24 @@ actor JanusRoom {
     private static let claimTimeLimit = Duration.seconds(10)
 
     private func endUnclaimedShare(_ visit: UInt64) {
-        guard case .granted(visit, isClaimed: false) = shared.share.withLock({ $0 }) else { return }
+        guard case .granted(_, visit, isClaimed: false) = shared.share.withLock({ $0 }) else { return }
         endShare(visit)
     }
 
     func endShare(_ visit: UInt64) {
         guard local[Self.share]?.visit == visit else { return }
         leave(Self.share)
-        shared.share.withLock { $0 = .free }
+        shared.share.withLock { share in
+            // Another user may have asked meanwhile.
+            if case .granted(_, visit, _) = share { share = .free }
+        }
+    }
+
+    /// Takes the share from the user, who asks again.
+    func shareLost(_ error: MediaGraphError) {
+        leave(Self.share)
+        shared.share.withLock { $0 = .refused(error) }
+        shared.notify { $0.shareGrantLost() }
     }
 
     // MARK: Remote users
@@ -242,9 +267,10 @@ actor JanusRoom {
             return
         }
         let isNew = remote[user] == nil
-        remote[user, default: RemoteUser()].publishes = remote[user]?.publishes == true || participant.streams != nil
+        remote[user, default: newcomer].publishes = remote[user]?.publishes == true || participant.streams != nil
         if isNew {
-            let profile = UserProfile(displayName: participant.display ?? "")
+            var profile = UserProfile(displayName: participant.display ?? "")
+            if profile.violatedRequirement != nil { profile = UserProfile() }
             remote[user]?.profile = profile
             if user == Self.share {
                 shared.sharer.withLock { $0 = profile.displayName }
@@ -253,16 +279,26 @@ actor JanusRoom {
                 shared.notify { $0.remoteJoined(user, profile) }
             }
         }
-        if participant.streams != nil, remote[user]?.attempt == 0 { subscribe(to: user) }
+        subscribe(to: user)
+        // The server may have announced the user's share first.
+        if isNew, owner(of: Self.share) == user { subscribe(to: Self.share) }
     }
+
+    private var newcomer: RemoteUser { RemoteUser(patienceEnd: thread.clock.time(after: Self.patience)) }
+
+    /// Removes a user's feeds. Returns whether the user was there.
+    @discardableResult
+    func remove(_ user: String) -> Bool {
+        if user != Self.share, owner(of: Self.share) == user { endFeed(of: Self.share) }
+        endFeed(of: user)
+        return remote.removeValue(forKey: user) != nil
+    }
+
+    private func forgetAll() { for user in remote.keys.sorted() { forget(user) } }
 
     /// Forgets a user who has left.
     func forget(_ user: String) {
-        guard let old = remote.removeValue(forKey: user) else { return }
-        if let feed = old.feed {
-            end(feed)
-            detach(feed.subscription.handle)
-        }
+        guard remove(user) else { return }
         guard user != Self.share else { return shared.sharer.withLock { $0 = nil } }
         shared.users.withLock { $0[user] = nil }
         shared.notify { $0.remoteLeft(user) }

@@ -1,3 +1,4 @@
+import Foundation
 import MediaGraphCore
 import MediaGraphSession
 
@@ -17,8 +18,22 @@ struct JanusSettings: Sendable, Hashable {
         secrets.token = try Self.secret(settings.token, of: "token")
         secrets.roomPIN = try Self.secret(settings.roomPIN, of: "room-pin")
         secrets.adminKey = try Self.secret(settings.adminKey, of: "admin-key")
-        ice = ICEServers(
-            stun: settings.stunServer, turn: try Self.secret(settings.turnServer, of: "turn-server")?.value ?? "")
+        ice.stun = settings.stunServer
+        guard ice.stun.isEmpty || Self.isServer(ice.stun, ["stun"]) else {
+            throw .invalidParameter(.init("stun-server", expected: "stun://HOST:PORT", actual: "\"\(ice.stun)\""))
+        }
+        ice.turn = try Self.secret(settings.turnServer, of: "turn-server")?.value ?? ""
+        guard ice.turn.isEmpty || Self.isServer(ice.turn, ["turn", "turns"]) else {
+            // It contains a password.
+            throw .invalidParameter(
+                .init("turn-server", expected: "a reference to turn://USER:PASSWORD@HOST:PORT", actual: "another text"))
+        }
+    }
+
+    /// Whether it is a URI as GStreamer wants it, with the slashes that RFC 7064 and RFC 7065 leave out.
+    private static func isServer(_ text: String, _ schemes: [String]) -> Bool {
+        guard let url = URLComponents(string: text), let scheme = url.scheme else { return false }
+        return schemes.contains(scheme) && url.host?.isEmpty == false && text.hasPrefix("\(scheme)://")
     }
 
     private static func secret(_ reference: String, of property: String) throws(MediaGraphError) -> Secret? {

@@ -14,6 +14,10 @@ struct LocalUser {
     var hasWarned = false
     /// `nil` before the user is in the room, and while the server is away.
     var place: VideoRoom.Place?
+    /// Whether a request to join is on its way.
+    var isEntering = false
+    /// Whether the server has removed the user.
+    var isRemoved = false
     /// The number of the current PeerConnection, which distinguishes it from earlier and later ones; 0 without one.
     var attempt: UInt64 = 0
     var publication: Publication?
@@ -24,10 +28,15 @@ struct LocalUser {
     var state = UserState()
     /// The commands that wait until their recipients hear this user.
     var commands: [(command: SessionCommand, recipient: String?)] = []
+
+    /// Whether the user should ask to join.
+    var isAway: Bool { place == nil && !isEntering && !isRemoved }
 }
 
 /// A user of another process, or such a user's share, of whose profile the display name is the user.
 struct RemoteUser {
+    /// The time until which commands wait for this user to hear their sender.
+    var patienceEnd: UInt64
     var profile = UserProfile()
     /// Whether the user sends media or texts.
     var publishes = false
@@ -42,4 +51,7 @@ struct RemoteUser {
     var state: UserState?
     /// The streams as the room knows them.
     var streams: [StreamKind: UserState.Stream] = [:]
+
+    /// Whether texts of a local user arrive, as far as this is known.
+    func hears(_ user: String) -> Bool { isForeign || state?.hears.contains(user) == true }
 }

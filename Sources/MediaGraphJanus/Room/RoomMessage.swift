@@ -60,20 +60,25 @@ struct UserState: Sendable, Hashable, Codable {
 struct UserCommand: Sendable, Hashable, Codable {
     /// `nil` for everybody.
     var recipient: String?
-    /// Set, or else `bytes`.
+    /// Set, or else `encodedText`, or else `bytes`.
     var text: String?
+    /// A text as UTF-8 in Base64, if JSON would make it longer than that: it writes control characters with six.
+    var encodedText: Data?
     var bytes: Data?
 
     init(_ command: SessionCommand, to recipient: String?) {
         self.recipient = recipient
         switch command {
-        case .text(let text): self.text = text
+        case .text(let text):
+            let isPlain = !text.utf8.contains { $0 < 0x20 || $0 == 0x22 || $0 == 0x5C }
+            if isPlain { self.text = text } else { encodedText = Data(text.utf8) }
         case .bytes(let bytes): self.bytes = Data(bytes)
         }
     }
 
     /// The command; `nil` if it is invalid.
     var command: SessionCommand? {
+        let text = text ?? encodedText.flatMap { String(bytes: $0, encoding: .utf8) }
         guard let command = text.map(SessionCommand.text) ?? bytes.map({ .bytes([UInt8]($0)) }) else { return nil }
         return (try? command.validate()) == nil ? nil : command
     }

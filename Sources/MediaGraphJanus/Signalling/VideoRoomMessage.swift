@@ -81,13 +81,15 @@ package struct VideoRoomSettings: Sendable, Encodable {
     package var isPrivate = true
     package var audioCodec = "opus"
     package var videoCodec = "vp8,h264"
+    /// Permits to remove users, and to destroy the room. Nobody keeps it, so only the server's operator can.
+    package var secret = Secret((1...4).map { _ in String(UInt64.random(in: 0 ... .max), radix: 16) }.joined())
 
     package init(room: String, pin: Secret? = nil, adminKey: Secret? = nil, publishers: Int = 1000) {
         (self.room, self.pin, self.adminKey, self.publishers) = (room, pin, adminKey, publishers)
     }
 
     private enum CodingKeys: String, CodingKey {
-        case room, pin, publishers
+        case room, pin, secret, publishers
         case adminKey = "admin_key"
         case notifyJoining = "notify_joining"
         case isPrivate = "is_private"
@@ -151,20 +153,22 @@ package struct VideoRoomEvent: Sendable, Decodable {
     package let attendees: [Participant]?
     /// A user who has joined.
     package let joining: Participant?
-    /// A user who has left; `ok` for this user.
+    /// A user who has left. With the reason `kicked` it is `ok`, and means this user.
     package let leaving: String?
-    /// A user who has stopped sending; `ok` for this user.
+    /// Another user who was removed.
+    package let kicked: String?
+    /// A user who has stopped sending.
     package let unpublished: String?
     /// The m-lines of a new subscription.
     package let streams: [Stream]?
-    /// Why a user had to leave, such as `kicked`.
+    /// Why this user had to leave, such as `kicked`.
     package let reason: String?
     package let errorCode: Int?
     package let error: String?
 
     private enum CodingKeys: String, CodingKey {
         case kind = "videoroom"
-        case room, id, display, publishers, attendees, joining, leaving, unpublished, streams, reason, error
+        case room, id, display, publishers, attendees, joining, leaving, kicked, unpublished, streams, reason, error
         case errorCode = "error_code"
     }
 }

@@ -4,6 +4,7 @@ import MediaGraph
 import Testing
 
 @testable import MediaGraphJanus
+@testable import MediaGraphSession
 
 /// Tests of what a description says about a server.
 @Suite(.timeLimit(.minutes(10))) struct JanusSettingsTests {
@@ -67,6 +68,33 @@ import Testing
             var dumped = ""
             dump(value, to: &dumped)
             #expect(!"\(value) \(String(reflecting: value)) \(dumped)".contains("sev"))
+        }
+    }
+
+    @Test("NW-3 a STUN or TURN server that GStreamer couldn't read is refused, and a password isn't repeated")
+    func iceServers() throws {
+        let folder = try TemporaryFolder()
+        func refusal(stun: String = "", turn: String = "") throws -> String? {
+            var settings = RoomTransportSettings()
+            (settings.server, settings.stunServer) = ("http://10.0.0.1:8088/janus", stun)
+            if !turn.isEmpty { settings.turnServer = "file:\(try folder.write("turn", turn.utf8))" }
+            do {
+                _ = try JanusSettings(settings)
+                return nil
+            } catch { return "\(error)" }
+        }
+        for server in ["stun://10.0.0.1:3478", "stun://stun.example.com"] { #expect(try refusal(stun: server) == nil) }
+        for server in ["turn://me:seven@10.0.0.1:3478", "turns://me:seven@turn.example.com"] {
+            #expect(try refusal(turn: server) == nil)
+        }
+        for server in ["10.0.0.1:3478", "stun:10.0.0.1", "stun://", "http://10.0.0.1"] {
+            #expect(
+                try refusal(stun: server) == "stun-server: expected stun://HOST:PORT, got \"\(server)\"")
+        }
+        for server in ["me:seven@10.0.0.1", "turn:me:seven@10.0.0.1", "stun://me:seven@10.0.0.1"] {
+            #expect(
+                try refusal(turn: server)
+                    == "turn-server: expected a reference to turn://USER:PASSWORD@HOST:PORT, got another text")
         }
     }
 

@@ -25,6 +25,16 @@ import Testing
         }
     }
 
+    @Test("SE-11 the longest command fits into a message of a data channel, whatever is in it")
+    func longest() throws {
+        for character in ["a", "\u{1}", "\"", "\\", "é", "🎥"] {
+            let text = String(repeating: character, count: SessionCommand.longest / character.utf8.count)
+            let sent = RoomMessage(command: UserCommand(.text(text), to: nil)).text
+            #expect(sent.utf8.count <= 64 * 1024, "\(character): \(sent.utf8.count) bytes")
+            #expect(RoomMessage(sent)?.command?.command == .text(text))
+        }
+    }
+
     @Test(
         "SE-11 a text that isn't a valid message of a Janus room is ignored",
         arguments: [
@@ -62,10 +72,18 @@ import Testing
 
     @Test("SE-7 m-lines are what their sender calls them, and otherwise cameras and a microphone in their order")
     func kinds() throws {
-        func kinds(_ streams: String) throws -> [Int: StreamKind] {
+        func kinds(_ streams: String, isShare: Bool = false) throws -> [Int: StreamKind] {
             let streams = try JSONDecoder().decode([VideoRoomEvent.Stream].self, from: Data(streams.utf8))
-            return VideoRoom.Subscription(handle: 1, offer: .init(.offer, sdp: ""), streams: streams).kinds
+            return VideoRoom.Subscription(handle: 1, offer: .init(.offer, sdp: ""), streams: streams)
+                .kinds(ofShare: isShare)
         }
+        // Whoever shares sends nothing but a share, and others don't send one.
+        let both = """
+            [{"type":"video","mindex":0,"feed_description":"camera"},
+             {"type":"video","mindex":1,"feed_description":"share"}]
+            """
+        #expect(try kinds(both) == [0: .camera, 1: .cameraAux])
+        #expect(try kinds(both, isShare: true) == [0: .share])
         #expect(
             try kinds(
                 """
