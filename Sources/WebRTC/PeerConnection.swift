@@ -93,15 +93,20 @@ package final class PeerConnection: Sendable {
             else { return }
             handle(.media(pad, mLine: Int(transceiver.number("mlineindex"))))
         }
-        // Lost packets are asked for again (NACK); by default, 1.22 doesn't.
+        // Lost packets are asked for again (NACK); by default, 1.22 doesn't. Set everywhere, because 1.22 uses the last
+        // m-line's value for all that is received.
         element.onSignal("on-new-transceiver") { arguments in
             arguments.object(0).map { ObjectReference(retaining: $0) }?.setFlag("do-nack", true)
         }
-        // The part that sends what the connection's RTP session has made.
-        element.onSignal("element-added") { arguments in
-            guard let part = arguments.object(0).map({ Element(retaining: $0) }), part.typeName == "TransportSendBin"
-            else { return }
-            part.staticPad("rtcp_sink")?.setTap(SeparateFeedback())
+        element.onSignal("deep-element-added") { arguments in
+            guard let part = arguments.object(1).map({ Element(retaining: $0) }) else { return }
+            switch part.typeName {
+            // Janus keeps packets for retransmission once it has got a report. By default, that takes up to 7.5 s.
+            case "GstRtpSession": part.configure("rtcp-min-interval", to: UInt64(Self.reportInterval.nanoseconds))
+            // Sends what the session has made.
+            case "TransportSendBin": part.staticPad("rtcp_sink")?.setTap(RTCPBySender())
+            default: break
+            }
         }
         // Channels of both sides, before they open.
         element.onSignal("prepare-data-channel") { [weak self] arguments in
@@ -151,8 +156,16 @@ package final class PeerConnection: Sendable {
         else { return nil }
         transceiver.setBoxed("codec-preferences", caps.raw, of: gst_caps_get_type())
         transceiver.setChoice("direction", Self.sendOnly)
+        // Janus drops packets of sound that are sent again (RTX). Opus has redundancy of its own.
+        if transceiver.choice("kind") == Self.audio { transceiver.setFlag("do-nack", false) }
         return pad
     }
+
+    /// How long it takes between two reports, more or less.
+    private static let reportInterval = Duration.milliseconds(500)
+
+    /// `GST_WEBRTC_KIND_AUDIO`.
+    private static let audio: Int32 = 1
 
     /// `GST_WEBRTC_RTP_TRANSCEIVER_DIRECTION_SENDONLY`.
     private static let sendOnly: Int32 = 2

@@ -154,6 +154,13 @@ public struct BufferAccess {
         }
     }
 
+    /// Appends bytes of another buffer, without copying them. Call it only if this buffer is writable.
+    package func append(_ range: Range<Int>, of other: BufferAccess) {
+        let part = gst_buffer_copy_region(
+            other.raw, GST_BUFFER_COPY_MEMORY, gsize(range.lowerBound), gsize(range.count))
+        gst_buffer_append(raw, part)
+    }
+
     /// A new reference to the buffer.
     public var retained: Buffer { Buffer(retaining: raw) }
 

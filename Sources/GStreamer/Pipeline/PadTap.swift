@@ -109,6 +109,12 @@ public struct PassingBuffer: ~Copyable {
         FlowReturn(gst_pad_chain(pad, buffer.take()))
     }
 
+    /// Lets another buffer pass instead of this one.
+    package mutating func replace(with buffer: consuming Buffer) {
+        gst_buffer_unref(raw)
+        raw = buffer.take()
+    }
+
     /// The buffer's content and metadata.
     public var access: BufferAccess { BufferAccess(raw) }
 

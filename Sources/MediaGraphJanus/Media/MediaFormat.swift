@@ -36,7 +36,10 @@ struct MediaFormat: Sendable {
     private static var opus: MediaFormat {
         MediaFormat(
             elements:
-                "audioconvert name=inlet ! audioresample ! opusenc inband-fec=true ! rtpopuspay name=outlet pt=111",
+                """
+                audioconvert name=inlet ! audioresample ! opusenc inband-fec=true packet-loss-percentage=10 \
+                ! rtpopuspay name=outlet pt=111
+                """,
             fields: "media=audio,encoding-name=OPUS,payload=111,clock-rate=48000,encoding-params=(string)2")
     }
 
