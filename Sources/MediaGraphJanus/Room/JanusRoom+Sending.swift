@@ -154,15 +154,13 @@ extension JanusRoom {
         let place = local[user]?.place
         retract(user)
         if let place { detach(place.handle) }
-        guard user != Self.share else {
-            return shareLost(.notPermitted(.init("the share", actual: "has ended: \(reason)")))
-        }
-        local[user]?.isRemoved = true
-        if let share = local[Self.share], share.profile.displayName == user {
+        if user == Self.share || local[Self.share]?.profile.displayName == user {
             shareLost(.notPermitted(.init("the share", actual: "has ended: \(reason)")))
         }
+        guard user != Self.share else { return }
+        local[user]?.isRemoved = true
         shared.notify { $0.warn("\"\(user)\" isn't in the room any more: \(reason); start again to join") }
-        if local.values.allSatisfy(\.isRemoved) { for user in remote.keys.sorted() { forget(user) } }
+        if local.values.allSatisfy(\.isRemoved) { forgetAll() }
     }
 
     func handle(_ event: PeerConnection.Event, of user: String) {

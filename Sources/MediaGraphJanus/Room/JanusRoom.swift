@@ -294,7 +294,7 @@ actor JanusRoom {
         return remote.removeValue(forKey: user) != nil
     }
 
-    private func forgetAll() { for user in remote.keys.sorted() { forget(user) } }
+    func forgetAll() { for user in remote.keys.sorted() { forget(user) } }
 
     /// Forgets a user who has left.
     func forget(_ user: String) {

@@ -62,7 +62,7 @@ struct UserCommand: Sendable, Hashable, Codable {
     var recipient: String?
     /// Set, or else `encodedText`, or else `bytes`.
     var text: String?
-    /// A text as UTF-8 in Base64, if JSON would make it longer than that: it writes control characters with six.
+    /// A text with characters that JSON escapes, as UTF-8 in Base64: JSON writes a control character with six.
     var encodedText: Data?
     var bytes: Data?
 

@@ -20,6 +20,16 @@ struct JanusOperatorTests {
         return manager
     }
 
+    /// Lets two users join, and waits until their connections are up, and they hear each other.
+    private static func meet(_ first: (room: Room, user: LoggingMember), _ second: (room: Room, user: LoggingMember))
+        async throws
+    {
+        for (room, user) in [first, second] { try room.join(user) }
+        #expect(try await eventually { first.room.users.count == 2 && second.room.users.count == 2 })
+        for (room, user) in [first, second] { try room.send(.text("hello"), from: user.user, to: nil) }
+        #expect(try await eventually { first.user.commands.count == 1 && second.user.commands.count == 1 })
+    }
+
     @Test("NW-5 others who can reach the server can't remove the users of a room, or destroy it")
     func others() async throws {
         let server = try await JanusProcess()
@@ -44,12 +54,7 @@ struct JanusOperatorTests {
         let (here, there) = (try server.socket.room("lobby"), try server.http.room("lobby"))
         // Janus says "ok" to somebody who has left.
         let (alice, bob) = (LoggingMember("alice"), LoggingMember("ok"))
-        try here.join(alice)
-        try there.join(bob)
-        #expect(try await eventually { here.users.count == 2 && there.users.count == 2 })
-        try here.send(.text("hello"), from: "alice", to: nil)
-        try there.send(.text("hello"), from: bob.user, to: nil)
-        #expect(try await eventually { alice.commands.count == 1 && bob.commands.count == 1 })
+        try await Self.meet((here, alice), (there, bob))
         #expect(try await manager.request("kick", ["room": "lobby", "id": "ok", "secret": "seven"]) == nil)
         #expect(try await eventually { alice.events.all.contains("-ok") })
         #expect(try await eventually { bob.events.all.contains("-alice") })
@@ -74,12 +79,7 @@ struct JanusOperatorTests {
         let manager = try await Self.makeRoom("lobby", on: server)
         let (here, there) = (try server.socket.room("lobby"), try server.http.room("lobby"))
         let (alice, bob) = (LoggingMember("alice"), LoggingMember("bob"))
-        try here.join(alice)
-        try there.join(bob)
-        #expect(try await eventually { here.users.count == 2 && there.users.count == 2 })
-        try here.send(.text("hello"), from: "alice", to: nil)
-        try there.send(.text("hello"), from: bob.user, to: nil)
-        #expect(try await eventually { alice.commands.count == 1 && bob.commands.count == 1 })
+        try await Self.meet((here, alice), (there, bob))
         #expect(try await manager.request("destroy", ["room": "lobby", "secret": "seven"]) == nil)
         #expect(try await eventually { alice.events.all.contains("-bob") && bob.events.all.contains("-alice") })
         #expect(alice.events.all.contains { $0.contains("the room was destroyed by the server's operator") })
