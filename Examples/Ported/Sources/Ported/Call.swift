@@ -8,13 +8,15 @@ struct Call: Sendable {
 
     init(
         alice editAlice: (inout SessionContext) -> Void = { _ in },
-        bob editBob: (inout SessionContext) -> Void = { _ in }
+        bob editBob: (inout SessionContext) -> Void = { _ in },
+        delegateOfBob: (any SessionDelegate)? = nil
     ) async throws {
         let room = "sample \(UUID().uuidString)"
         var (alice, bob) = (SessionContext(user: "alice", room: room), SessionContext(user: "bob", room: room))
         editAlice(&alice)
         editBob(&bob)
         (self.alice, self.bob) = (try Session(alice), try Session(bob))
+        self.bob.delegate = delegateOfBob
         // The receiver first. Afterwards each knows the other.
         try await self.bob.join()
         try await self.alice.join()

@@ -81,12 +81,10 @@ extension Sample {
             bob: {
                 $0.customVideoRender = renderConfig
                 $0.externalVideoSource = Camera()
-            })
+            },
+            delegateOfBob: viewController)
         // Set self as the custom video rendering callback object.
-        call.bob.delegate = viewController
         try call.bob.preview.subscribe(viewController, resolution: .native)
-        // A user who joined before the delegate was set.
-        viewController.session(call.bob, .userJoined(try call.user))
 
         let views = ["preview_view", "play_view"].map { View($0, lines) }
         for view in views {
