@@ -28,13 +28,16 @@ final class FileLock: Sendable {
     /// Throws `processingFailed` if the file can't be opened.
     init?(_ path: String, _ wait: Wait = .none) throws(MediaGraphError) {
         let deadline = wait.clock.time(after: wait.limit)
-        var descriptor = try Self.locked(path)
-        while descriptor == nil, wait.clock.now < deadline, wait.isWanted() {
+        while true {
+            // Read before the attempt: the last attempt comes after the limit, even if the machine paused meanwhile.
+            let now = wait.clock.now
+            if let descriptor = try Self.locked(path) {
+                (self.path, self.descriptor) = (path, descriptor)
+                return
+            }
+            guard now < deadline, wait.isWanted() else { return nil }
             sleepBriefly()
-            descriptor = try Self.locked(path)
         }
-        guard let descriptor else { return nil }
-        (self.path, self.descriptor) = (path, descriptor)
     }
 
     deinit { close(descriptor) }
@@ -70,9 +73,34 @@ final class FileLock: Sendable {
 
     /// Replaces the file's contents.
     func write(_ text: String) {
-        ftruncate(descriptor, 0)
         var text = text
-        _ = text.withUTF8 { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+        let count = text.withUTF8 { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+        // Never to 0, which waits until the disk has written what the file contained.
+        ftruncate(descriptor, off_t(count))
+    }
+
+    /// The process that holds the lock on a file; `nil` if there is none, or if the system doesn't tell.
+    ///
+    /// The lines of `/proc/locks` are like `1: FLOCK  ADVISORY  WRITE 7710 fe:00:16253158 0 EOF`: after the process come
+    /// the numbers of the file's device, in hexadecimal, and of its inode. A process of another container is 0 or -1.
+    static func holder(of path: String) -> pid_t? {
+        var status = stat()
+        guard stat(path, &status) == 0, let locks = try? String(contentsOfFile: "/proc/locks", encoding: .utf8) else {
+            return nil
+        }
+        // Major and minor number, as makedev(3) combines them.
+        let (low, high) = (status.st_dev & 0xFFFF_FFFF, status.st_dev >> 32)
+        let device = [low >> 8 & 0xFFF | high & 0xFFFF_F000, low & 0xFF | low >> 12 & 0xFFF00]
+        for line in locks.split(separator: "\n") {
+            let fields = line.split(separator: " ")
+            guard fields.count > 5, fields[1] == "FLOCK" else { continue }
+            let file = fields[5].split(separator: ":")
+            guard file.count == 3, file[..<2].map({ dev_t($0, radix: 16) }) == device,
+                UInt64(file[2]) == UInt64(status.st_ino), let process = pid_t(fields[4]), process > 0
+            else { continue }
+            return process
+        }
+        return nil
     }
 
     /// Whether the lock is still effective: its file is still at its path.

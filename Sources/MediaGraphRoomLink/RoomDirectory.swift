@@ -161,7 +161,6 @@ package struct RoomDirectory: Sendable {
     private func removeFolder(_ wait: FileLock.Wait) -> Bool {
         do throws(MediaGraphError) {
             guard let lock = try FileLock(lockPath, wait) else { return false }
-            lock.write("\(getpid())")
             withExtendedLifetime(lock) { Self.removeRemains(of: path) }
         } catch {
             // The folder of all rooms is gone, and this room's folder with it.
@@ -232,16 +231,15 @@ package struct RoomDirectory: Sendable {
         let path = lockPath
         let wait = FileLock.Wait(limit: Self.lockTimeout, clock: clock, isWanted: isWanted)
         guard let lock = try FileLock(path, wait) else {
-            let holder = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
             throw .timeOut(
                 .init(
                     path,
-                    actual: holder.isEmpty
-                        ? "another program holds this lock and isn't responding; find it with `fuser \(path)`, then resume or end it"
-                        : "process \(holder) holds this lock and isn't responding; resume it (kill -CONT \(holder)) or end it"
+                    actual: FileLock.holder(of: path).map {
+                        "process \($0) holds this lock and isn't responding; resume it (kill -CONT \($0)) or end it"
+                    }
+                        ?? "another program holds this lock and isn't responding; find it with `fuser \(path)`, then resume or end it"
                 ))
         }
-        lock.write("\(getpid())")
         return try withExtendedLifetime(lock) { () throws(MediaGraphError) in try body() }
     }
 

@@ -1,4 +1,5 @@
 import CMediaGraphABI
+import Foundation
 import GStreamer
 import TestSupport
 import Testing
@@ -268,9 +269,9 @@ import Testing
         let directory = RoomDirectory(room: "r", base: base, clock: TimerClock(time))
         let entry = try directory.enter()
         let lock = try #require(try FileLock("\(base)/lock"))
-        lock.write("1234")
         listing.add(
-            "session.join()  // process 1234 holds the rooms' lock and is stopped", replacing: (folder.path, "/here")
+            "session.join()  // process 1234 holds the rooms' lock and is stopped", replacing: (folder.path, "/here"),
+            ("\(ProcessInfo.processInfo.processIdentifier)", "1234")
         ) {
             _ = try directory.enter {
                 time.advance(by: .milliseconds(100))
@@ -322,19 +323,19 @@ private struct Listing {
     var heading: String?
 
     /// Adds the error that a call throws.
-    mutating func add(_ call: String, replacing changed: (String, by: String)? = nil, _ body: () throws -> Void) {
-        do { try body() } catch { return add(call, error, changed) }
+    mutating func add(_ call: String, replacing changes: (String, by: String)..., body: () throws -> Void) {
+        do { try body() } catch { return add(call, error, changes) }
         Issue.record("this doesn't throw: \(call)")
     }
 
     mutating func add(_ call: String, _ body: () async throws -> Void) async {
-        do { try await body() } catch { return add(call, error, nil) }
+        do { try await body() } catch { return add(call, error, []) }
         Issue.record("this doesn't throw: \(call)")
     }
 
-    private mutating func add(_ call: String, _ error: any Error, _ changed: (String, by: String)?) {
+    private mutating func add(_ call: String, _ error: any Error, _ changes: [(String, by: String)]) {
         var text = "\(error)"
-        if let changed { text = text.replacing(changed.0, with: changed.by) }
+        for (old, new) in changes { text = text.replacing(old, with: new) }
         if let error = error as? MediaGraphError {
             codes.insert(error.code)
             text = "\(error.code): \(text)"
