@@ -34,27 +34,26 @@ extension MediaSessionElement {
             .setting(
                 "room-pin", of: Self.self, \.transportSettings.roomPIN,
                 """
-                The room's PIN on a server: file:PATH or env:NAME. The first user sets it, and the others need the same
+                The room's PIN on a server: file:PATH or env:NAME. The user who creates the room sets it, and the others need the same
                 """),
             .setting(
                 "token", of: Self.self, \.transportSettings.token,
-                "The user's token for a server that wants one: file:PATH or env:NAME"),
+                "The user's token, if the room requires one: file:PATH or env:NAME"),
             .setting(
                 "admin-key", of: Self.self, \.transportSettings.adminKey,
-                "The key that permits to create rooms on a server that restricts this: file:PATH or env:NAME"),
+                "The key for creating rooms, if the server restricts that: file:PATH or env:NAME"),
             .setting(
                 "api-secret", of: Self.self, \.transportSettings.apiSecret,
-                "The secret of a server that all its clients share: file:PATH or env:NAME"),
+                "The secret that every client of the server needs, if it has one: file:PATH or env:NAME"),
             .setting(
                 "stun-server", of: Self.self, \.transportSettings.stunServer,
                 """
-                Server that tells this machine its public address, if a router hides it: stun://HOST:PORT. If empty, \
-                none is asked
+                STUN server that tells this machine its public address, if it is behind NAT: stun://HOST:PORT. Empty: none
                 """),
             .setting(
                 "turn-server", of: Self.self, \.transportSettings.turnServer,
                 """
-                Server that relays media if nothing else connects: file:PATH or env:NAME of a text such as \
+                TURN server that relays media if no direct connection works: file:PATH or env:NAME that contains \
                 turn://USER:PASSWORD@HOST:PORT
                 """),
             .setting(

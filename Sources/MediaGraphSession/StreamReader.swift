@@ -104,9 +104,9 @@ package final class StreamReader: Sendable {
         var stallWatch = StallWatch()
         /// Whether a stall has ended and the reader hasn't been told yet.
         var hasResumed = false
-        /// The timestamp of a frame that was offered again, with the time of that moment. A frame that follows may have been
+        /// The timestamp of the last repeated frame, which is the time of its repetition. A frame that follows may have been
         /// captured before.
-        var repetition: ClockTime?
+        var repeatedTimestamp: ClockTime?
 
         mutating func takeResumption() -> Bool {
             defer { hasResumed = false }
@@ -116,15 +116,15 @@ package final class StreamReader: Sendable {
         /// Returns the frame with a timestamp after that of a frame that was offered again. With an earlier one, `vp8enc` and
         /// `vp9enc` 1.22 would encode it, and drop the result without saying so.
         mutating func inOrder(_ buffer: BufferAccess) -> UnmanagedBuffer {
-            guard let last = repetition, let timestamp = buffer.presentationTimestamp, timestamp <= last else {
-                repetition = nil
+            guard let last = repeatedTimestamp, let timestamp = buffer.presentationTimestamp, timestamp <= last else {
+                repeatedTimestamp = nil
                 return UnmanagedBuffer(buffer.retained)
             }
             let moved = buffer.retained.writable()
             // More than a tick of RTP's clocks.
             let next = ClockTime(nanoseconds: last.nanoseconds + 1_000_000)
             moved.access.presentationTimestamp = next
-            repetition = next
+            repeatedTimestamp = next
             return UnmanagedBuffer(moved)
         }
 
@@ -257,7 +257,7 @@ package final class StreamReader: Sendable {
         monitor.withLock { state in
             guard state.isPlaying, !state.isFlushing, state.queue.frameCount == 0 else { return }
             state.queue.appendBeyondBound(Frame(buffer: UnmanagedBuffer(buffer.retained), number: number))
-            state.repetition = buffer.presentationTimestamp
+            state.repeatedTimestamp = buffer.presentationTimestamp
         }
     }
 
@@ -286,7 +286,7 @@ package final class StreamReader: Sendable {
     func signal(_ signal: Signal) {
         monitor.withLock { state in
             switch signal {
-            case .begin: (state.coding, state.repetition) = (Coding(), nil)
+            case .begin: (state.coding, state.repeatedTimestamp) = (Coding(), nil)
             case .format(let format):
                 state.coding = Coding(isEncoded: format.isEncoded)
                 state.stallWatch.setPace(format.pace)

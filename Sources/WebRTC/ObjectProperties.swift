@@ -17,14 +17,14 @@ extension ObjectReference {
         }
     }
 
-    func number(_ name: String) -> UInt32 { value(name, UInt32.gtype).read { g_value_get_uint($0) } }
+    func uint32(_ name: String) -> UInt32 { value(name, UInt32.gtype).read { g_value_get_uint($0) } }
 
-    func largeNumber(_ name: String) -> UInt64 { UInt64(value(name, UInt64.gtype).read { g_value_get_uint64($0) }) }
+    func uint64(_ name: String) -> UInt64 { UInt64(value(name, UInt64.gtype).read { g_value_get_uint64($0) }) }
 
     /// The number of an enumeration's value.
-    func choice(_ name: String) -> Int32 { value(name, Int32.gtype).read { g_value_get_int($0) } }
+    func enumValue(_ name: String) -> Int32 { value(name, Int32.gtype).read { g_value_get_int($0) } }
 
-    func setChoice(_ name: String, _ number: Int32) {
+    func setEnum(_ name: String, _ number: Int32) {
         Value(number).read { g_object_set_property(raw.assumingMemoryBound(to: GObject.self), name, $0) }
     }
 
@@ -34,7 +34,7 @@ extension ObjectReference {
         value.read { g_object_set_property(raw.assumingMemoryBound(to: GObject.self), name, $0) }
     }
 
-    func setFlag(_ name: String, _ isOn: Bool) {
+    func setBool(_ name: String, _ isOn: Bool) {
         Value(isOn).read { g_object_set_property(raw.assumingMemoryBound(to: GObject.self), name, $0) }
     }
 }

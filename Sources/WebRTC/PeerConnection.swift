@@ -12,13 +12,13 @@ package final class PeerConnection: Sendable {
 
     package enum Event: Sendable {
         /// The other side should know this address.
-        case candidate(Candidate)
+        case candidate(ICECandidate)
         case state(State)
         /// Media of an m-line begins to arrive. Link the pad before the handler returns: buffers follow at once.
         case media(Pad, mLine: Int)
-        /// Texts can be sent from now on.
+        /// Messages can be sent from now on.
         case channelOpened
-        /// A text has come through the data channel.
+        /// A message has arrived through the data channel.
         case text(String)
         case channelClosed
     }
@@ -40,13 +40,15 @@ package final class PeerConnection: Sendable {
     /// Makes a connection. Throws `missingElement`.
     package init() throws(PeerConnectionError) {
         // Without it, `webrtcbin` can't leave NULL.
-        guard ElementFactoryInfo.find("nicesink") != nil else { throw .missingElement("nicesink (gstreamer1.0-nice)") }
+        guard ElementFactoryInfo.find("nicesink") != nil else {
+            throw .missingElement("nicesink; install gstreamer1.0-nice")
+        }
         guard let element = Element(factory: "webrtcbin") else {
-            throw .missingElement("webrtcbin (gstreamer1.0-plugins-bad)")
+            throw .missingElement("webrtcbin; install gstreamer1.0-plugins-bad")
         }
         self.element = element
         element.configure("bundle-policy", parsing: "max-bundle")
-        avoidOtherNetworks()
+        disableUPnPAndTCP()
         watch()
     }
 
@@ -71,11 +73,11 @@ package final class PeerConnection: Sendable {
         element.objectProperty("ice-agent")?.emit("add-local-ip-address", .string(address))
     }
 
-    /// Keeps libnice from asking the router for an open port, and from TCP, which no server of ours speaks.
-    private func avoidOtherNetworks() {
+    /// Keeps libnice from asking the router for an open port (UPnP), and from ICE over TCP, which Janus doesn't offer.
+    private func disableUPnPAndTCP() {
         let agent = element.objectProperty("ice-agent")?.objectProperty("agent")
-        agent?.setFlag("upnp", false)
-        agent?.setFlag("ice-tcp", false)
+        agent?.setBool("upnp", false)
+        agent?.setBool("ice-tcp", false)
     }
 
     private func watch() {
@@ -83,7 +85,7 @@ package final class PeerConnection: Sendable {
             guard let self, let mLine: UInt32 = arguments[0], let text: String = arguments[1], !text.isEmpty else {
                 return
             }
-            handle(.candidate(Candidate(text, mLine: Int(mLine))))
+            handle(.candidate(ICECandidate(text, mLine: Int(mLine))))
         }
         element.onSignal("pad-added") { [weak self] arguments in
             guard let self,
@@ -91,12 +93,12 @@ package final class PeerConnection: Sendable {
                 pad.direction == .source,
                 let transceiver = pad.objectProperty("transceiver")
             else { return }
-            handle(.media(pad, mLine: Int(transceiver.number("mlineindex"))))
+            handle(.media(pad, mLine: Int(transceiver.uint32("mlineindex"))))
         }
-        // Lost packets are asked for again (NACK); by default, 1.22 doesn't. Set everywhere, because 1.22 uses the last
-        // m-line's value for all that is received.
+        // Requests retransmission of lost packets (NACK), which GStreamer 1.22 doesn't do by default. Set everywhere, because
+        // 1.22 uses the last m-line's value for all that is received.
         element.onSignal("on-new-transceiver") { arguments in
-            arguments.object(0).map { ObjectReference(retaining: $0) }?.setFlag("do-nack", true)
+            arguments.object(0).map { ObjectReference(retaining: $0) }?.setBool("do-nack", true)
         }
         element.onSignal("deep-element-added") { arguments in
             guard let part = arguments.object(1).map({ Element(retaining: $0) }) else { return }
@@ -104,7 +106,7 @@ package final class PeerConnection: Sendable {
             // Janus keeps packets for retransmission once it has got a report. By default, that takes up to 7.5 s.
             case "GstRtpSession": part.configure("rtcp-min-interval", to: UInt64(Self.reportInterval.nanoseconds))
             // Sends what the session has made.
-            case "TransportSendBin": part.staticPad("rtcp_sink")?.setTap(RTCPBySender())
+            case "TransportSendBin": part.staticPad("rtcp_sink")?.setTap(RTCPSplitter())
             default: break
             }
         }
@@ -114,7 +116,7 @@ package final class PeerConnection: Sendable {
             self?.watch(ObjectReference(retaining: channel))
         }
         element.watchProperty("connection-state") { [weak self] in
-            guard let self, let state = State(rawValue: element.choice("connection-state")) else { return }
+            guard let self, let state = State(rawValue: element.enumValue("connection-state")) else { return }
             handle(.state(state))
         }
     }
@@ -155,9 +157,9 @@ package final class PeerConnection: Sendable {
             let transceiver = pad.objectProperty("transceiver")
         else { return nil }
         transceiver.setBoxed("codec-preferences", caps.raw, of: gst_caps_get_type())
-        transceiver.setChoice("direction", Self.sendOnly)
+        transceiver.setEnum("direction", Self.sendOnly)
         // Janus drops packets of sound that are sent again (RTX). Opus has redundancy of its own.
-        if transceiver.choice("kind") == Self.audio { transceiver.setFlag("do-nack", false) }
+        if transceiver.enumValue("kind") == Self.audio { transceiver.setBool("do-nack", false) }
         return pad
     }
 
@@ -202,7 +204,7 @@ package final class PeerConnection: Sendable {
     }
 
     private func set(_ signal: String, _ description: SessionDescription) async throws(PeerConnectionError) {
-        // Checked first: a promise of which nobody hears is never answered.
+        // Checked first: if the signal isn't emitted, nothing answers the promise.
         try description.withRaw { _ in }
         _ = try await reply { promise in
             _ = try? description.withRaw { element.emit(signal, .boxed($0), .boxed(promise)) }
@@ -211,8 +213,8 @@ package final class PeerConnection: Sendable {
         }
     }
 
-    /// Adds an address of the other side. Does nothing for the end of the candidates, which `webrtcbin` needn't know.
-    package func add(_ candidate: Candidate) {
+    /// Adds a remote ICE candidate. Does nothing for the end of the candidates, which `webrtcbin` needn't know.
+    package func add(_ candidate: ICECandidate) {
         guard let text = candidate.candidate, !text.isEmpty else { return }
         element.emit("add-ice-candidate", .unsigned(UInt32(candidate.sdpMLineIndex ?? 0)), .string(text))
     }
@@ -250,8 +252,8 @@ package final class PeerConnection: Sendable {
     // MARK: The data channel
 
     /// How many bytes wait to be sent through the data channel.
-    package var waitingBytes: UInt64 {
-        parts.withLock { $0.open }?.largeNumber("buffered-amount") ?? 0
+    package var bufferedAmount: UInt64 {
+        parts.withLock { $0.open }?.uint64("buffered-amount") ?? 0
     }
 
     /// Sends a text through the data channel, without waiting. The text mustn't be empty: `webrtcbin` 1.22 would close the

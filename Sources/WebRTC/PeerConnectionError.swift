@@ -3,7 +3,7 @@ package enum PeerConnectionError: Error, Sendable, Hashable, CustomStringConvert
     /// An element is missing that `webrtcbin` needs.
     case missingElement(String)
     /// The text isn't a session description.
-    case noDescription
+    case invalidDescription
     /// The connection has been closed.
     case closed
     /// `webrtcbin` refused, for this reason.
@@ -11,8 +11,8 @@ package enum PeerConnectionError: Error, Sendable, Hashable, CustomStringConvert
 
     package var description: String {
         switch self {
-        case .missingElement(let name): "there is no element \(name)"
-        case .noDescription: "the text isn't a session description (SDP)"
+        case .missingElement(let name): "needs the element \(name)"
+        case .invalidDescription: "the text isn't a session description (SDP)"
         case .closed: "the connection has been closed"
         case .refused(let reason): reason
         }

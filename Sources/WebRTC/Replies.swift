@@ -60,7 +60,7 @@ final class Replies: Sendable {
         gst_promise_unref(promise)
     }
 
-    /// Makes every handler called that hasn't been yet.
+    /// Expires the pending promises, which calls their handlers.
     func expire() {
         let promises = state.withLock { $0.promises.values.map { Promise(raw: gst_promise_ref($0.raw)) } }
         for promise in promises {

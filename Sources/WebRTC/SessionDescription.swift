@@ -19,7 +19,7 @@ package struct SessionDescription: Sendable, Hashable, Codable {
 }
 
 /// An address at which a PeerConnection may be reached, as in `RTCIceCandidate`.
-package struct Candidate: Sendable, Hashable, Codable {
+package struct ICECandidate: Sendable, Hashable, Codable {
     /// The candidate attribute (RFC 8839), without `a=`. `nil` if there are no more.
     package var candidate: String?
     package var sdpMid: String?
@@ -33,7 +33,7 @@ package struct Candidate: Sendable, Hashable, Codable {
     private init() { completed = true }
 
     /// Says that there are no more candidates.
-    package static let end = Candidate()
+    package static let end = ICECandidate()
 }
 
 /// `GstWebRTCSessionDescription`. Its library has no headers in the packages that compiling needs, but its type is
@@ -69,7 +69,7 @@ extension SessionDescription {
         var message: UnsafeMutablePointer<GstSDPMessage>?
         // GStreamer accepts any text.
         guard sdp.hasPrefix("v=0"), gst_sdp_message_new_from_text(sdp, &message) == GST_SDP_OK, let message else {
-            throw .noDescription
+            throw .invalidDescription
         }
         defer { gst_sdp_message_free(message) }
         let raw = RawDescription(type: type.raw, sdp: message)

@@ -16,19 +16,20 @@ public struct SessionTransport: Sendable, Hashable, ExpressibleByStringLiteral {
     /// The address of the server (the property `server`): `http://HOST:8088/janus`, `https://HOST/janus`, or `unix:PATH` of
     /// a socket on this machine.
     public var server = ""
-    /// The room's PIN, as `env:NAME` of an environment variable or `file:PATH` (the property `room-pin`). The first user
-    /// sets it. Empty for none; so are the others.
+    /// The room's PIN (the property `room-pin`), as a reference: `env:NAME` for an environment variable, or `file:PATH`. The
+    /// user who creates the room sets its PIN; later users need the same one. Empty: no PIN.
     public var roomPIN = ""
-    /// The user's token (the SDKs' token), as `env:NAME` or `file:PATH`.
+    /// The user's token (the SDKs' token), as `env:NAME` or `file:PATH`. Empty: none.
     public var token = ""
-    /// The key that permits to create rooms, as `env:NAME` or `file:PATH` (the property `admin-key`).
+    /// The key for creating rooms, as `env:NAME` or `file:PATH` (the property `admin-key`). Empty: none.
     public var adminKey = ""
-    /// The secret that all clients of the server share, as `env:NAME` or `file:PATH` (the property `api-secret`).
+    /// The secret that every client of the server needs, as `env:NAME` or `file:PATH` (the property `api-secret`). Empty: none.
     public var apiSecret = ""
-    /// The server that finds out this machine's public address, `stun://HOST:PORT` (the property `stun-server`).
+    /// The STUN server, which finds this machine's public address: `stun://HOST:PORT` (the property `stun-server`). Empty:
+    /// none.
     public var stunServer = ""
-    /// The server that relays media if nothing else connects, as `env:NAME` or `file:PATH` of
-    /// `turn://USER:PASSWORD@HOST:PORT` (the property `turn-server`).
+    /// The TURN server, which relays media if no direct connection works: `env:NAME` or `file:PATH` that contains
+    /// `turn://USER:PASSWORD@HOST:PORT` (the property `turn-server`). Empty: none.
     public var turnServer = ""
 
     /// Creates a transport of this name.

@@ -18,7 +18,7 @@ extension PeerConnection {
     /// Makes a connection. Throws `unsupported` if GStreamer lacks an element for it.
     static func make() throws(MediaGraphError) -> PeerConnection {
         do throws(PeerConnectionError) { return try PeerConnection() } catch {
-            throw .unsupported(.init("transport janus", actual: "needs an element that isn't installed: \(error)"))
+            throw .unsupported(.init("transport janus", actual: "\(error)"))
         }
     }
 }

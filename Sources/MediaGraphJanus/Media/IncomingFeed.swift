@@ -4,7 +4,7 @@ import MediaGraphSession
 import Synchronization
 import WebRTC
 
-/// A remote user's feed: the PeerConnection through which the user's media and texts arrive.
+/// A remote user's feed: the PeerConnection through which the user's media and messages arrive.
 final class IncomingFeed: Feed {
     let subscription: VideoRoom.Subscription
     let connection: PeerConnection
@@ -15,7 +15,7 @@ final class IncomingFeed: Feed {
     private let pads = Mutex<[StreamKind: Pad]>([:])
     private let report: @Sendable (FeedProblem) -> Void
 
-    /// How long packets that were lost or overtaken by others are waited for, in milliseconds.
+    /// How long the jitter buffer waits for lost and reordered packets, in milliseconds.
     static let jitterLatency: UInt32 = 100
 
     /// - Parameters:
@@ -42,9 +42,9 @@ final class IncomingFeed: Feed {
         pipeline.add(connection.element)
         pipeline.setState(.ready)
         pipeline.setState(.playing)
-        // Janus sends texts only to those who have opened a channel too.
+        // Janus sends messages only to subscribers who have opened a channel too.
         if subscription.streams.contains(where: { $0.kind == .data }) {
-            connection.addDataChannel(Publication.textsName)
+            connection.addDataChannel(OutgoingFeed.dataChannelLabel)
         }
     }
 
@@ -59,18 +59,18 @@ final class IncomingFeed: Feed {
         return answer
     }
 
-    /// Says which m-lines are to flow, by their mids.
-    func flows(_ wanted: Set<StreamKind>) -> [String: Bool] {
-        var flows: [String: Bool] = [:]
+    /// Returns for each m-line, by its mid, whether the server should send its stream.
+    func activeStreams(_ wanted: Set<StreamKind>) -> [String: Bool] {
+        var active: [String: Bool] = [:]
         for stream in subscription.streams {
             guard let mid = stream.mid, let mLine = stream.mLine, let kind = kinds[mLine] else { continue }
-            flows[mid] = wanted.contains(kind)
+            active[mid] = wanted.contains(kind)
         }
-        return flows
+        return active
     }
 
-    /// Shows a pad's media. Called on one of the connection's threads.
-    func show(_ pad: Pad, mLine: Int) {
+    /// Decodes a pad's media into its stream. Called on one of the connection's threads.
+    func decode(_ pad: Pad, mLine: Int) {
         let encoding = pad.currentCaps?[0]["encoding-name", as: String.self] ?? ""
         JanusRoom.log.log(.debug, pipeline, "m-line \(mLine) begins: \(encoding)")
         guard let kind = kinds[mLine], let stream = streams[kind], stream.connect(pad, encoding, in: pipeline) else {
@@ -80,7 +80,7 @@ final class IncomingFeed: Feed {
         pads.withLock { $0[kind] = pad }
     }
 
-    /// Drops what arrives at a pad: an unlinked one would stop the others.
+    /// Drops what arrives at a pad: an unlinked pad would stop the feed's other streams.
     private func drain(_ pad: Pad) {
         guard let sink = Element(factory: "fakesink"), let input = sink.staticPad("sink") else { return }
         sink.configure("sync", to: false)

@@ -5,12 +5,12 @@ import MediaGraphSession
 struct MediaFormat: Sendable {
     private let elements: String
     private let fields: String
-    /// Identifies the stream's packets (SSRC). It is in the offer, because Janus drops packets of others.
-    private let source: UInt32
+    /// The stream's SSRC. The offer names it, because Janus drops packets with an SSRC that it doesn't know.
+    private let ssrc: UInt32
 
     private init(elements: String, fields: String) {
         (self.elements, self.fields) = (elements, fields)
-        source = .random(in: 1...UInt32.max)
+        ssrc = .random(in: 1...UInt32.max)
     }
 
     /// A format for one stream.
@@ -19,10 +19,10 @@ struct MediaFormat: Sendable {
     }
 
     /// From raw media to RTP packets, with elements named `inlet` and `outlet`.
-    var encoder: String { "\(elements) ssrc=\(source)" }
+    var encoder: String { "\(elements) ssrc=\(ssrc)" }
 
     /// The caps of the m-line.
-    var caps: Caps? { Caps("application/x-rtp,\(fields),ssrc=(uint)\(source)") }
+    var caps: Caps? { Caps("application/x-rtp,\(fields),ssrc=(uint)\(ssrc)") }
 
     private static func vp8(bitsPerSecond: Int) -> MediaFormat {
         MediaFormat(

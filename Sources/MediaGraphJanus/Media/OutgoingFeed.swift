@@ -5,25 +5,24 @@ import Synchronization
 import WebRTC
 
 /// A local user's feed: the PeerConnection that sends the user's cameras and microphone, each while a remote user wants it,
-/// and texts. A share is a feed of its own.
-final class Publication: Feed {
+/// and messages. A share is a feed of its own.
+final class OutgoingFeed: Feed {
     let connection: PeerConnection
     private let pipeline: Pipeline
-    /// The kinds of the m-lines, in order. An m-line of texts follows.
+    /// The kinds of the m-lines, in order. The data channel's m-line follows.
     private let kinds: [StreamKind]
     private let streams: [StreamKind: OutgoingStream]
     private let isClosed = Mutex(false)
 
-    /// What the m-line of texts is called.
-    static let textsName = "mediagraph"
+    static let dataChannelLabel = "mediagraph"
 
     /// - Parameters:
     ///   - user: The local user.
     ///   - kinds: What the user may send.
-    ///   - hasTexts: Whether the feed also carries texts.
+    ///   - hasDataChannel: Whether the feed also carries messages.
     ///   - report: Called on any thread with problems of the elements.
     init(
-        _ user: String, sending kinds: Set<StreamKind>, withTexts hasTexts: Bool, servers: ICEServers,
+        _ user: String, sending kinds: Set<StreamKind>, withDataChannel hasDataChannel: Bool, servers: ICEServers,
         clock: TimerClock,
         report: @escaping @Sendable (FeedProblem) -> Void
     ) throws(MediaGraphError) {
@@ -41,12 +40,14 @@ final class Publication: Feed {
             let format = MediaFormat(kind)
             guard let caps = format.caps,
                 let pad = connection.addMedia(caps, mLine: mLine)
-            else { throw .processingFailed(.init("\(kind.rawValue) of \(user)", actual: "has no place in the feed")) }
+            else {
+                throw .processingFailed(.init("\(user)'s \(kind.rawValue)", actual: "webrtcbin refuses its m-line"))
+            }
             streams[kind] = try OutgoingStream(
                 StreamKey(user: user, kind: kind), format, to: pad, in: pipeline, clock: clock)
         }
         self.streams = streams
-        if hasTexts { connection.addDataChannel(Self.textsName) }
+        if hasDataChannel { connection.addDataChannel(Self.dataChannelLabel) }
     }
 
     /// Starts the elements, and offers the feed. Returns the offer, and by its mid what each m-line is.
@@ -54,7 +55,7 @@ final class Publication: Feed {
         guard start() else { throw .closed }
         let offer = try await connection.makeOffer()
         try await connection.setLocal(offer)
-        let names = kinds.map(\.rawValue) + [Self.textsName]
+        let names = kinds.map(\.rawValue) + [Self.dataChannelLabel]
         return (offer, Dictionary(zip(offer.mids, names)) { first, _ in first })
     }
 

@@ -18,15 +18,18 @@ final class OutgoingStream: Sendable {
     ) throws(MediaGraphError) {
         let encoder: Element
         do { encoder = try Element(parsing: format.encoder, inlet: "inlet", outlet: "outlet") } catch {
-            throw .processingFailed(.init("\(key.kind.rawValue) of \(key.user)", actual: "can't be encoded: \(error)"))
+            throw .processingFailed(.init("\(key.user)'s \(key.kind.rawValue)", actual: "can't be encoded: \(error)"))
         }
         guard let source = StreamSource(key, for: "janus", clock: clock),
             let input = encoder.staticPad("sink"), let end = encoder.staticPad("src")
-        else { throw .processingFailed(.init("\(key.kind.rawValue) of \(key.user)", actual: "can't be encoded")) }
+        else {
+            throw .processingFailed(.init("\(key.user)'s \(key.kind.rawValue)", actual: "its encoder can't be created"))
+        }
         (reader, output) = (source.reader, pad)
         for element in [source.element, encoder] { pipeline.add(element) }
         guard source.element.link(to: encoder), end.link(to: pad) else {
-            throw .processingFailed(.init("\(key.kind.rawValue) of \(key.user)", actual: "can't be linked"))
+            throw .processingFailed(
+                .init("\(key.user)'s \(key.kind.rawValue)", actual: "its encoder can't be linked to webrtcbin"))
         }
         if !key.kind.isSound {
             input.answerAllocation { [weak self] in

@@ -5,7 +5,7 @@ import Synchronization
 
 /// The transport through a Janus server: `transport=janus`.
 ///
-/// It keeps what the room asks for at once. All else is done by ``JanusRoom``, one input after the other.
+/// It holds the state that the room reads synchronously. ``JanusRoom`` does the rest, one input at a time.
 final class JanusLink: RoomTransport {
     private let room: JanusRoom
     private let shared: JanusShared
@@ -56,12 +56,15 @@ final class JanusLink: RoomTransport {
 
     func send(_ command: SessionCommand, from user: String, to recipient: String?) throws(MediaGraphError) {
         guard recipient.map({ remoteUsers[$0] != nil }) ?? true else {
-            throw .noSuchUser(.init("user \"\(recipient ?? "")\"", actual: "has left the room"))
+            throw .noSuchUser(.init("user \"\(recipient ?? "")\"", actual: "isn't in the room"))
         }
-        guard shared.commands.add(1) <= JanusShared.mostCommands else {
+        guard shared.commands.add(1) <= JanusShared.maxWaitingCommands else {
             shared.commands.add(-1)
             throw .tooFrequent(
-                .init("the command", actual: "can't be sent: earlier ones haven't been sent yet; try again later"))
+                .init(
+                    "the command",
+                    actual: "can't be sent: \(JanusShared.maxWaitingCommands) commands are already waiting; retry later"
+                ))
         }
         room.inputs.yield(.command(command, from: user, to: recipient))
     }
@@ -71,8 +74,9 @@ final class JanusLink: RoomTransport {
     func requestKeyFrame(_ key: StreamKey) { room.inputs.yield(.keyFrame(key)) }
 
     func requestShare(_ user: String) throws(MediaGraphError) -> ShareDecision {
-        let sharer = shared.sharer.withLock { $0 }
-        let (answer, isNew) = shared.share.withLock { share -> (Result<ShareDecision, MediaGraphError>, isNew: Bool) in
+        let sharer = shared.remoteSharer.withLock { $0 }
+        typealias Answer = (Result<ShareDecision, MediaGraphError>, isNew: Bool)
+        let (answer, isNew) = shared.shareRequest.withLock { share -> Answer in
             switch share {
             case .free:
                 if let sharer { return (.success(.sharedBy(sharer)), false) }
@@ -115,15 +119,15 @@ final class JanusShared: Sendable {
     /// The remote users.
     let users = Mutex<[String: UserProfile]>([:])
     /// The remote user who shares.
-    let sharer = Mutex<String?>(nil)
+    let remoteSharer = Mutex<String?>(nil)
     /// What is known of the share that a local user wants.
-    let share = Mutex(ShareRequest.free)
+    let shareRequest = Mutex(ShareRequest.free)
     /// The number of feeds whose elements are ending.
     let endingFeeds = BlockingMonitor(0)
     /// The number of commands that wait to be sent.
     let commands = Counter()
     /// How many commands may wait.
-    static let mostCommands = 1000
+    static let maxWaitingCommands = 1000
 
     init(_ delegate: any RoomTransportDelegate) { self.delegate = delegate }
 

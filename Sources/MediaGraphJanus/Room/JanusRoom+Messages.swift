@@ -4,7 +4,7 @@ import MediaGraphSession
 
 /// What the users' programs tell each other through data channels.
 extension JanusRoom {
-    /// How often everybody says everything again, for those who have begun to listen.
+    /// How often each user resends the whole state, for new subscribers.
     static let announcementInterval = Duration.seconds(1)
 
     func announceRegularly() async {
@@ -19,21 +19,21 @@ extension JanusRoom {
 
     /// Tells the others what a local user is doing.
     func announce(_ user: String) {
-        guard let visit = local[user], visit.hasChannel, let connection = visit.publication?.connection else { return }
+        guard let visit = local[user], visit.hasChannel, let connection = visit.feed?.connection else { return }
         var state = visit.state
-        state.hears = remote.filter { $0.value.state != nil }.keys.sorted()
-        // Each user says it for all of this program, since any of them may leave.
+        state.receivesFrom = remote.filter { $0.value.state != nil }.keys.sorted()
+        // Each user sends it on behalf of the whole program, since any of them may leave.
         for (key, resolution) in wants { state.wants[key.user, default: [:]][key.kind.rawValue] = resolution }
         let text = RoomMessage(state: state).text
-        Self.log.log(.debug, nil, "\(user) says \(text)")
+        Self.log.log(.debug, nil, "\(user) sends \(text)")
         _ = connection.send(text)
     }
 
-    /// Handles a text of a remote user.
+    /// Handles a message of a remote user.
     func received(_ text: String, from user: String) {
-        Self.log.log(.debug, nil, "\(user) has said \(text)")
+        Self.log.log(.debug, nil, "\(user) sent \(text)")
         guard let message = RoomMessage(text) else {
-            return Self.log.log(.info, nil, "a text of \(user) isn't one of MediaGraph's")
+            return Self.log.log(.info, nil, "a message of \(user) isn't MediaGraph's")
         }
         if let state = message.state { received(state, from: user) }
         if let command = message.command, let content = command.command {
@@ -80,25 +80,28 @@ extension JanusRoom {
         sendCommands()
     }
 
-    /// How long commands wait for a user who has come, but doesn't hear their sender.
-    static let patience = Duration.seconds(10)
+    /// How long commands wait for a user who has joined, but doesn't receive from their sender yet.
+    static let commandTimeLimit = Duration.seconds(10)
 
-    /// Sends the commands whose recipients hear their senders. Each recipient gets them in order.
+    /// Sends the commands whose recipients receive from their senders. Each recipient gets them in order.
     func sendCommands() {
         for user in local.keys {
             guard let visit = local[user], visit.hasChannel, !visit.commands.isEmpty,
-                let connection = visit.publication?.connection
+                let connection = visit.feed?.connection
             else { continue }
-            let deaf = remote.filter { $0.key != Self.share && !$0.value.hears(user) }
-            let awaited = Set(deaf.filter { thread.clock.now < $0.value.patienceEnd }.keys)
+            let unreachable = remote.filter { $0.key != Self.shareFeed && !$0.value.receives(from: user) }
+            let awaited = Set(unreachable.filter { thread.clock.now < $0.value.commandDeadline }.keys)
             var allWait = false
             var waiting: [(command: SessionCommand, recipient: String?)] = []
             for (command, recipient) in visit.commands {
                 // A command for all that waits holds up everybody's later ones.
                 let mustWait = allWait || recipient.map(awaited.contains) ?? !awaited.isEmpty
-                if let recipient, !mustWait, deaf[recipient] != nil {
+                if let recipient, !mustWait, unreachable[recipient] != nil {
                     shared.commands.add(-1)
-                    shared.notify { $0.warn("a command of \"\(user)\" is lost: \"\(recipient)\" receives none") }
+                    shared.notify {
+                        $0.warn(
+                            "a command from \"\(user)\" to \"\(recipient)\" is lost: that user receives no messages")
+                    }
                 } else if !mustWait, connection.send(RoomMessage(command: UserCommand(command, to: recipient)).text) {
                     shared.commands.add(-1)
                 } else {

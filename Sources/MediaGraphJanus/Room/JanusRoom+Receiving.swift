@@ -7,45 +7,47 @@ import WebRTC
 extension JanusRoom {
     /// Asks the server for a user's feed.
     func subscribe(to user: String) {
-        guard remote[user]?.publishes == true, remote[user]?.attempt == 0, isUp, !hasStopped, owner(of: user) != nil
+        guard remote[user]?.publishes == true, remote[user]?.connectionID == 0, isUp, !hasStopped,
+            owner(of: user) != nil
         else { return }
-        attemptCount += 1
-        let attempt = attemptCount
-        remote[user]?.attempt = attempt
+        connectionCount += 1
+        let connectionID = connectionCount
+        remote[user]?.connectionID = connectionID
         run { this in
             do {
                 let subscription = try await this.room.subscribe(to: user)
-                guard this.remote[user]?.attempt == attempt, let sender = this.owner(of: user) else {
+                guard this.remote[user]?.connectionID == connectionID, let sender = this.owner(of: user) else {
                     return this.detach(subscription.handle)
                 }
-                let feed = try this.open(subscription, of: user, sender, attempt)
+                let feed = try this.open(subscription, of: user, sender, connectionID)
                 let answer = try await feed.answer()
-                guard this.remote[user]?.attempt == attempt else { return }
+                guard this.remote[user]?.connectionID == connectionID else { return }
                 try await this.room.start(subscription, answer)
-                this.updateFlows(of: user)
-            } catch { this.subscribingFailed(user, attempt, "\(error)") }
+                this.updateActiveStreams(of: user)
+            } catch { this.subscribingFailed(user, connectionID, "\(error)") }
             try? await this.thread.sleep(for: Self.connectTimeLimit)
-            if this.remote[user]?.attempt == attempt, this.remote[user]?.isConnected != true {
-                this.subscribingFailed(user, attempt, "no connection after \(Int(Self.connectTimeLimit.seconds)) s")
+            if this.remote[user]?.connectionID == connectionID, this.remote[user]?.isConnected != true {
+                this.subscribingFailed(
+                    user, connectionID, "no connection after \(Int(Self.connectTimeLimit.seconds)) s")
             }
         }
     }
 
     private func open(
-        _ subscription: VideoRoom.Subscription, of user: String, _ sender: String, _ attempt: UInt64
+        _ subscription: VideoRoom.Subscription, of user: String, _ sender: String, _ connectionID: UInt64
     ) throws(MediaGraphError) -> IncomingFeed {
         let known = remote[sender]?.streams ?? [:]
         let delegate = shared.delegate
         let feed: IncomingFeed
         do throws(MediaGraphError) {
-            feed = try IncomingFeed(subscription, isShare: user == Self.share, servers: settings.ice) {
+            feed = try IncomingFeed(subscription, isShare: user == Self.shareFeed, servers: settings.ice) {
                 delegate.stream(StreamKey(user: sender, kind: $0))
             } isOn: { kind in
                 known[kind]?.isOn ?? false
             } report: { [shared, inputs] problem in
                 switch problem {
                 case .warning(let text): shared.notify { $0.warn("\(sender): \(text)") }
-                case .failure(let text): inputs.yield(.failed(feed: user, attempt: attempt, text))
+                case .failure(let text): inputs.yield(.failed(feed: user, connectionID: connectionID, text))
                 }
             }
         } catch {
@@ -55,21 +57,21 @@ extension JanusRoom {
         feed.connection.onEvent { [inputs, weak feed] event in
             // The pad has to be linked before this returns.
             if case .media(let pad, let mLine) = event {
-                feed?.show(pad, mLine: mLine)
+                feed?.decode(pad, mLine: mLine)
             } else {
-                inputs.yield(.receiving(event, user: user, attempt: attempt))
+                inputs.yield(.receiving(event, user: user, connectionID: connectionID))
             }
         }
         remote[user]?.feed = feed
-        remote[user]?.isForeign = !subscription.isMediaGraph
-        if !subscription.isMediaGraph {
+        remote[user]?.usesMediaGraph = subscription.isOfMediaGraph
+        if !subscription.isOfMediaGraph {
             for kind in feed.sent { set(UserState.Stream(isOn: true), StreamKey(user: user, kind: kind)) }
         }
         return feed
     }
 
-    func subscribingFailed(_ user: String, _ attempt: UInt64, _ reason: String) {
-        guard remote[user]?.attempt == attempt, !hasStopped else { return }
+    func subscribingFailed(_ user: String, _ connectionID: UInt64, _ reason: String) {
+        guard remote[user]?.connectionID == connectionID, !hasStopped else { return }
         Self.log.log(.warning, nil, "can't receive \(user): \(reason)")
         dropFeed(of: user)
         run { this in
@@ -81,20 +83,20 @@ extension JanusRoom {
     /// Ends a user's feed. Returns whether there was one.
     @discardableResult
     func endFeed(of user: String) -> Bool {
-        remote[user]?.attempt = 0
+        remote[user]?.connectionID = 0
         guard let feed = remote[user]?.feed else { return false }
         end(feed)
         detach(feed.subscription.handle)
         remote[user]?.feed = nil
         remote[user]?.isConnected = false
         remote[user]?.state = nil
-        remote[user]?.patienceEnd = thread.clock.time(after: Self.patience)
+        remote[user]?.commandDeadline = thread.clock.time(after: Self.commandTimeLimit)
         return true
     }
 
     /// Ends a user's feed. The streams are off then.
     func dropFeed(of user: String) {
-        guard endFeed(of: user), user != Self.share else { return }
+        guard endFeed(of: user), user != Self.shareFeed else { return }
         for kind in StreamKind.allCases { set(UserState.Stream(), StreamKey(user: user, kind: kind)) }
         updateDemands()
     }
@@ -109,33 +111,35 @@ extension JanusRoom {
             remote[user]?.isConnected = true
             updateDemands()
         case .state(.failed):
-            if let attempt = remote[user]?.attempt { subscribingFailed(user, attempt, "the connection failed") }
-        case .text(let text): if user != Self.share { received(text, from: user) }
+            if let connectionID = remote[user]?.connectionID {
+                subscribingFailed(user, connectionID, "the connection failed")
+            }
+        case .text(let text): if user != Self.shareFeed { received(text, from: user) }
         // The other program may have waited for this, and answers.
         case .channelOpened: announceAll()
         case .state, .media, .channelClosed: break
         }
     }
 
-    /// Tells the server which m-lines of a feed are to flow.
-    func updateFlows(of name: String) {
+    /// Tells the server which streams of a feed to send.
+    func updateActiveStreams(of name: String) {
         guard let feed = remote[name]?.feed else { return }
         let user = owner(of: name)
-        let flows = feed.flows(Set(wants.keys.filter { $0.user == user }.map(\.kind)))
-        guard !flows.isEmpty else { return }
-        run { this in try? await this.room.receive(flows, of: feed.subscription) }
+        let active = feed.activeStreams(Set(wants.keys.filter { $0.user == user }.map(\.kind)))
+        guard !active.isEmpty else { return }
+        run { this in try? await this.room.configure(feed.subscription, sending: active) }
     }
 }
 
 extension StreamKey {
     /// The feed that carries the stream.
-    var feed: String { kind.isShare ? JanusRoom.share : user }
+    var feed: String { kind.isShare ? JanusRoom.shareFeed : user }
 }
 
 extension VideoRoom.Subscription {
-    /// Whether the feed is of a program that says in texts what it sends and wants.
-    fileprivate var isMediaGraph: Bool {
-        // Janus doesn't pass on what the m-line of texts is called.
+    /// Whether the feed is of a program that tells through a data channel what it sends and wants.
+    fileprivate var isOfMediaGraph: Bool {
+        // Janus doesn't pass on the description of a data channel's m-line.
         streams.contains { $0.kind == .data || $0.description.flatMap(StreamKind.init(rawValue:))?.isShare == true }
     }
 }

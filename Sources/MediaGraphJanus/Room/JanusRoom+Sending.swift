@@ -20,22 +20,22 @@ extension JanusRoom {
 
     func leave(_ user: String) {
         guard let old = local.removeValue(forKey: user) else { return }
-        if let share = local[Self.share], share.profile.displayName == user { endShare(share.visit) }
-        if let publication = old.publication { end(publication) }
+        if let share = local[Self.shareFeed], share.profile.displayName == user { endShare(share.visit) }
+        if let feed = old.feed { end(feed) }
         shared.commands.add(-old.commands.count)
-        if let place = old.place { detach(place.handle) }
+        if let publisher = old.publisher { detach(publisher.handle) }
     }
 
-    /// Takes back what a user had on the server, which is away.
-    func retract(_ user: String) {
-        if let publication = local[user]?.publication { end(publication) }
-        local[user]?.publication = nil
-        local[user]?.attempt = 0
-        local[user]?.place = nil
+    /// Discards a local user's handle and PeerConnection, so that the user can enter again.
+    func discardConnection(of user: String) {
+        if let feed = local[user]?.feed { end(feed) }
+        local[user]?.feed = nil
+        local[user]?.connectionID = 0
+        local[user]?.publisher = nil
         local[user]?.isConnected = false
         local[user]?.hasChannel = false
-        // They hear the user again once they have found the next feed.
-        for other in remote.keys { remote[other]?.state?.hears.removeAll { $0 == user } }
+        // They receive from the user again once they have subscribed to the next feed.
+        for other in remote.keys { remote[other]?.state?.receivesFrom.removeAll { $0 == user } }
     }
 
     /// Enters the room on the server, and sends the user's feed.
@@ -44,28 +44,33 @@ extension JanusRoom {
         local[user]?.isEntering = true
         run { this in
             do throws(MediaGraphError) {
-                let place = try await this.room.join(user, display: this.local[user]?.state.displayName ?? "")
-                this.entered(user, visit, place)
+                let publisher = try await this.room.join(user, display: this.local[user]?.state.displayName ?? "")
+                this.entered(user, visit, publisher)
             } catch { await this.failed(user, visit, error) }
         }
     }
 
+    /// What messages call a local user, or a local user's share.
+    private func label(of user: String) -> String {
+        user == Self.shareFeed ? "the share of user \"\(local[user]?.profile.displayName ?? "")\"" : "user \"\(user)\""
+    }
+
     private func isHere(_ user: String, _ visit: UInt64) -> Bool { !hasStopped && local[user]?.visit == visit }
 
-    private func entered(_ user: String, _ visit: UInt64, _ place: VideoRoom.Place) {
+    private func entered(_ user: String, _ visit: UInt64, _ publisher: VideoRoom.Publisher) {
         if isHere(user, visit) { local[user]?.isEntering = false }
-        guard isHere(user, visit), isUp else { return detach(place.handle) }
-        local[user]?.place = place
+        guard isHere(user, visit), isUp else { return detach(publisher.handle) }
+        local[user]?.publisher = publisher
         let hasMoved = remove(user)
         if hasMoved { shared.users.withLock { $0[user] = nil } }
         namesakes[user] = nil
-        // Without another local user, nobody has told of those who left meanwhile.
-        if local.allSatisfy({ $0.key == user || $0.value.place == nil }) {
-            let present = Set(place.others.map(\.id))
+        // If no other local user was in the room, nobody reported who left in the meantime.
+        if local.allSatisfy({ $0.key == user || $0.value.publisher == nil }) {
+            let present = Set(publisher.others.map(\.id))
             for other in remote.keys.sorted() where !present.contains(other) { forget(other) }
         }
-        for other in place.others { learn(other) }
-        handleEarlyMessages(for: place.handle)
+        for other in publisher.others { addRemote(other) }
+        handleEarlyMessages(for: publisher.handle)
         guard isHere(user, visit) else { return }
         local[user]?.hasWarned = false
         local[user]?.report.take()?(.joined(hasMoved: hasMoved))
@@ -78,55 +83,58 @@ extension JanusRoom {
         local[user]?.isEntering = false
         if let report = local[user]?.report {
             local[user] = nil
-            if let namesake = namesakes.removeValue(forKey: user) { learn(namesake) }
+            if let namesake = namesakes.removeValue(forKey: user) { addRemote(namesake) }
             return report(.refused(error))
         }
-        if user == Self.share, error.code == .alreadyInUse {
+        if user == Self.shareFeed, error.code == .alreadyInUse {
             // Another user shares by now.
             return shareLost(error)
         }
         if local[user]?.hasWarned == false {
             local[user]?.hasWarned = true
-            shared.notify { $0.warn("\"\(user)\" can't come back yet: \(error); trying again") }
+            let label = label(of: user)
+            shared.notify { $0.warn("\(label) can't rejoin the room: \(error); retrying") }
         }
-        // The server may still have the user's old place.
+        // The server may still have the user under the old handle.
         try? await thread.sleep(for: .seconds(1))
         if isHere(user, visit) { enter(user) }
     }
 
     /// Offers a user's feed to the server.
     private func publish(_ user: String) {
-        guard let place = local[user]?.place, let kinds = local[user]?.kinds else { return }
-        let sender = user == Self.share ? local[user]?.profile.displayName ?? "" : user
-        attemptCount += 1
-        let attempt = attemptCount
-        let publication: Publication
+        guard let publisher = local[user]?.publisher, let kinds = local[user]?.kinds else { return }
+        let sender = user == Self.shareFeed ? local[user]?.profile.displayName ?? "" : user
+        connectionCount += 1
+        let connectionID = connectionCount
+        let feed: OutgoingFeed
         do throws(MediaGraphError) {
-            publication = try Publication(
-                sender, sending: kinds, withTexts: user != Self.share, servers: settings.ice, clock: thread.clock
+            feed = try OutgoingFeed(
+                sender, sending: kinds, withDataChannel: user != Self.shareFeed, servers: settings.ice,
+                clock: thread.clock
             ) { [shared, inputs] problem in
                 switch problem {
                 case .warning(let text): shared.notify { $0.warn(text) }
-                case .failure(let text): inputs.yield(.failed(feed: user, attempt: attempt, text))
+                case .failure(let text): inputs.yield(.failed(feed: user, connectionID: connectionID, text))
                 }
             }
         } catch {
-            return shared.notify { $0.warn("\"\(user)\" can't send: \(error)") }
+            let label = label(of: user)
+            return shared.notify { $0.warn("\(label) can't send: \(error)") }
         }
-        publication.connection.onEvent { [inputs] in inputs.yield(.sending($0, user: user, attempt: attempt)) }
-        local[user]?.publication = publication
-        local[user]?.attempt = attempt
+        feed.connection.onEvent { [inputs] in inputs.yield(.sending($0, user: user, connectionID: connectionID)) }
+        local[user]?.feed = feed
+        local[user]?.connectionID = connectionID
         run { this in
             do {
-                let (offer, descriptions) = try await publication.offer()
-                let answer = try await this.room.publish(offer, descriptions: descriptions, from: place)
-                try await publication.connection.setRemote(answer)
+                let (offer, descriptions) = try await feed.offer()
+                let answer = try await this.room.publish(offer, descriptions: descriptions, from: publisher)
+                try await feed.connection.setRemote(answer)
             } catch {
-                if this.local[user]?.attempt == attempt { this.publishingFailed(user, "\(error)") }
+                if this.local[user]?.connectionID == connectionID { this.publishingFailed(user, "\(error)") }
                 return
             }
             try? await this.thread.sleep(for: Self.connectTimeLimit)
-            if this.local[user]?.attempt == attempt, this.local[user]?.isConnected != true {
+            if this.local[user]?.connectionID == connectionID, this.local[user]?.isConnected != true {
                 this.publishingFailed(user, "no connection after \(Int(Self.connectTimeLimit.seconds)) s")
             }
         }
@@ -137,11 +145,12 @@ extension JanusRoom {
 
     /// Tries again to send a user's feed, whose PeerConnection has failed.
     func publishingFailed(_ user: String, _ reason: String) {
-        guard let visit = local[user], let place = visit.place else { return }
-        Self.log.log(.warning, nil, "\(user) can't send: \(reason)")
-        shared.notify { $0.warn("\"\(user)\" can't send: \(reason); trying again") }
-        retract(user)
-        detach(place.handle)
+        guard let visit = local[user], let publisher = visit.publisher else { return }
+        let label = label(of: user)
+        Self.log.log(.warning, nil, "\(label) can't send: \(reason)")
+        shared.notify { $0.warn("\(label) can't send: \(reason); retrying") }
+        discardConnection(of: user)
+        detach(publisher.handle)
         run { this in
             try? await this.thread.sleep(for: .seconds(1))
             if this.isHere(user, visit.visit) { this.enter(user) }
@@ -151,15 +160,15 @@ extension JanusRoom {
     /// Takes a user whom the server has removed out of the room for good. The users of other programs can't be reached
     /// from then on, unless others of this program are still there.
     func removed(_ user: String, _ reason: String) {
-        let place = local[user]?.place
-        retract(user)
-        if let place { detach(place.handle) }
-        if user == Self.share || local[Self.share]?.profile.displayName == user {
+        let publisher = local[user]?.publisher
+        discardConnection(of: user)
+        if let publisher { detach(publisher.handle) }
+        if user == Self.shareFeed || local[Self.shareFeed]?.profile.displayName == user {
             shareLost(.notPermitted(.init("the share", actual: "has ended: \(reason)")))
         }
-        guard user != Self.share else { return }
+        guard user != Self.shareFeed else { return }
         local[user]?.isRemoved = true
-        shared.notify { $0.warn("\"\(user)\" isn't in the room any more: \(reason); start again to join") }
+        shared.notify { $0.warn("user \"\(user)\" is no longer in the room: \(reason); restart the graph to rejoin") }
         if local.values.allSatisfy(\.isRemoved) { forgetAll() }
     }
 
@@ -167,8 +176,8 @@ extension JanusRoom {
         Self.log.log(.debug, nil, "feed of \(user): \(event)")
         switch event {
         case .candidate(let candidate):
-            guard let place = local[user]?.place else { return }
-            run { this in try? await this.room.add(candidate, to: place.handle) }
+            guard let publisher = local[user]?.publisher else { return }
+            run { this in try? await this.room.add(candidate, to: publisher.handle) }
         case .state(.connected):
             local[user]?.isConnected = true
             updateDemands()
@@ -178,7 +187,7 @@ extension JanusRoom {
             local[user]?.hasChannel = true
             announce(user)
         case .channelClosed: local[user]?.hasChannel = false
-        // Janus passes nothing to those who send.
+        // Janus sends nothing to publishers.
         case .state, .media, .text: break
         }
     }
@@ -188,23 +197,23 @@ extension JanusRoom {
         local[user]?.state.displayName = profile.displayName
         local[user]?.state.customData = profile.customData
         announce(user)
-        guard let place = local[user]?.place else { return }
-        run { this in try? await this.room.rename(place, display: profile.displayName) }
+        guard let publisher = local[user]?.publisher else { return }
+        run { this in try? await this.room.rename(publisher, display: profile.displayName) }
     }
 
     // MARK: What others want
 
     /// Sends each local stream at the highest resolution that a remote user wants, if anybody wants it.
     func updateDemands() {
-        for (feed, visit) in local where visit.isConnected {
-            guard let publication = visit.publication else { continue }
-            let user = feed == Self.share ? visit.profile.displayName : feed
+        for (id, visit) in local where visit.isConnected {
+            guard let feed = visit.feed else { continue }
+            let user = id == Self.shareFeed ? visit.profile.displayName : id
             for kind in visit.kinds {
                 let wanted = remote.values.compactMap { $0.state?.wants[user]?[kind.rawValue] }
-                // Users who can't say what they want get all.
-                let isWantedByStrangers = remote.values.contains { $0.publishes && $0.feed != nil && $0.isForeign }
-                let demand = isWantedByStrangers ? .native : Resolution.greatest(wanted)
-                publication.setDemand(demand, of: shared.delegate.stream(StreamKey(user: user, kind: kind)))
+                // Clients without MediaGraph, such as browsers, get every stream.
+                let hasOtherClients = remote.values.contains { $0.publishes && $0.feed != nil && !$0.usesMediaGraph }
+                let demand = hasOtherClients ? .native : Resolution.greatest(wanted)
+                feed.setDemand(demand, of: shared.delegate.stream(StreamKey(user: user, kind: kind)))
             }
         }
     }

@@ -21,11 +21,11 @@ actor JanusRoom {
         case endShare(UInt64)
         case client(JanusClient.Event)
         /// An event of a local user's feed.
-        case sending(PeerConnection.Event, user: String, attempt: UInt64)
+        case sending(PeerConnection.Event, user: String, connectionID: UInt64)
         /// An event of a remote user's feed.
-        case receiving(PeerConnection.Event, user: String, attempt: UInt64)
+        case receiving(PeerConnection.Event, user: String, connectionID: UInt64)
         /// The elements of a local or remote user's feed have failed.
-        case failed(feed: String, attempt: UInt64, String)
+        case failed(feed: String, connectionID: UInt64, String)
         /// Leave the room, and then call the closure.
         case stop(@Sendable () -> Void)
     }
@@ -44,12 +44,12 @@ actor JanusRoom {
     var hasStopped = false
     var visitCount: UInt64 = 0
     /// The number of PeerConnections so far.
-    var attemptCount: UInt64 = 0
+    var connectionCount: UInt64 = 0
     var local: [String: LocalUser] = [:]
     /// Messages for handles that aren't known yet.
-    var early: [JanusMessage] = []
-    /// The users whom the server has announced while a local user of the same name waits to join. If that is refused, they
-    /// are others.
+    var earlyMessages: [JanusMessage] = []
+    /// The users whom the server has announced while a local user of the same name waits to join. If the join is refused,
+    /// they are remote users.
     var namesakes: [String: VideoRoomEvent.Participant] = [:]
     var remote: [String: RemoteUser] = [:]
     /// What local readers want of remote users' streams.
@@ -92,20 +92,20 @@ actor JanusRoom {
         case .command(let command, let user, let recipient): send(command, from: user, to: recipient)
         case .demand(let resolution, let key):
             wants[key] = resolution
-            updateFlows(of: key.feed)
+            updateActiveStreams(of: key.feed)
             announceAll()
         case .keyFrame(let key):
             if owner(of: key.feed) == key.user { remote[key.feed]?.feed?.requestKeyFrame(key.kind) }
         case .beginShare(let user): beginShare(user)
         case .endShare(let visit): endShare(visit)
         case .client(let event): handle(event)
-        case .sending(let event, let user, let attempt):
-            if local[user]?.attempt == attempt { handle(event, of: user) }
-        case .receiving(let event, let user, let attempt):
-            if remote[user]?.attempt == attempt { handle(event, from: user) }
-        case .failed(let feed, let attempt, let reason):
-            if local[feed]?.attempt == attempt { publishingFailed(feed, reason) }
-            if remote[feed]?.attempt == attempt { subscribingFailed(feed, attempt, reason) }
+        case .sending(let event, let user, let connectionID):
+            if local[user]?.connectionID == connectionID { handle(event, of: user) }
+        case .receiving(let event, let user, let connectionID):
+            if remote[user]?.connectionID == connectionID { handle(event, from: user) }
+        case .failed(let feed, let connectionID, let reason):
+            if local[feed]?.connectionID == connectionID { publishingFailed(feed, reason) }
+            if remote[feed]?.connectionID == connectionID { subscribingFailed(feed, connectionID, reason) }
         case .stop(let completion): stop(completion)
         }
     }
@@ -138,10 +138,10 @@ actor JanusRoom {
             for user in local.keys.sorted() { enter(user) }
         case .lost(let error):
             isUp = false
-            (early, namesakes) = ([], [:])
-            for user in local.keys { retract(user) }
+            (earlyMessages, namesakes) = ([], [:])
+            for user in local.keys { discardConnection(of: user) }
             forgetAll()
-            shared.notify { $0.warn("\(error); connecting again") }
+            shared.notify { $0.warn("\(error); reconnecting") }
         case .failed(let error):
             failure = error
             for (user, visit) in local {
@@ -158,13 +158,13 @@ actor JanusRoom {
             let user = remote.first(where: { $0.value.feed?.subscription.handle == handle })?.key
         {
             return subscribingFailed(
-                user, remote[user]?.attempt ?? 0,
+                user, remote[user]?.connectionID ?? 0,
                 "the server has closed the connection (\(message.reason ?? "no reason given"))")
         }
-        guard let user = local.first(where: { $0.value.place?.handle == handle })?.key else {
+        guard let user = local.first(where: { $0.value.publisher?.handle == handle })?.key else {
             // The handle of a user whose join has been answered, but is still on its way to this actor.
             let matters = message.event != nil || message.kind == .hangup
-            if matters, early.count < Self.mostEarlyMessages { early.append(message) }
+            if matters, earlyMessages.count < Self.maxEarlyMessages { earlyMessages.append(message) }
             return
         }
         if let event = message.event { self.handle(event, for: user) }
@@ -175,11 +175,11 @@ actor JanusRoom {
 
     /// Handles an event that the room has sent to a local user.
     private func handle(_ event: VideoRoomEvent, for user: String) {
-        for participant in (event.publishers ?? []) + (event.joining.map { [$0] } ?? []) { learn(participant) }
+        for participant in (event.publishers ?? []) + (event.joining.map { [$0] } ?? []) { addRemote(participant) }
         if let id = event.unpublished { unpublished(id) }
         if event.kind == "destroyed" { return removed(user, "the room was destroyed by the server's operator") }
         if event.leaving == "ok", event.reason == "kicked" {
-            return removed(user, "the server's operator has removed the user from the room")
+            return removed(user, "the server's operator removed the user")
         }
         for id in [event.leaving, event.kicked].compactMap(\.self) {
             namesakes[id] = nil
@@ -191,35 +191,37 @@ actor JanusRoom {
 
     /// Handles the messages that have come for a user's handle before the answer to the user's join.
     func handleEarlyMessages(for handle: UInt64) {
-        let messages = early.filter { $0.handle == handle }
-        early.removeAll { $0.handle == handle }
+        let messages = earlyMessages.filter { $0.handle == handle }
+        earlyMessages.removeAll { $0.handle == handle }
         for message in messages { self.handle(message) }
     }
 
     /// How many messages are kept for handles that aren't known yet.
-    private static let mostEarlyMessages = 1000
+    private static let maxEarlyMessages = 1000
 
     // MARK: Shares
 
-    /// The name under which whoever shares is in the room a second time. The server gives a name to one at a time, so it
-    /// decides who shares. It isn't a user's name, which has no slash; the display name is the user's.
-    static let share = "/share"
+    /// The ID under which a user who shares joins a second time. The server admits one participant per ID, so it decides
+    /// who shares. No user has this name, since users' names have no slash. The display name is the sharing user's name.
+    static let shareFeed = "/share"
 
     /// The remote user whose feed it is; `nil` if the user isn't in the room: anybody could have named the share so.
     func owner(of feed: String) -> String? {
-        guard feed == Self.share else { return feed }
+        guard feed == Self.shareFeed else { return feed }
         return remote[feed].map(\.profile.displayName).flatMap { remote[$0] == nil ? nil : $0 }
     }
 
     private func beginShare(_ user: String) {
         guard local[user]?.isRemoved != true else {
             let error = MediaGraphError.notPermitted(
-                .init("the share of \"\(user)\"", actual: "can't begin: the server's operator has removed the user"))
-            return shared.share.withLock { $0 = .refused(error) }
+                .init(
+                    "the share of user \"\(user)\"",
+                    actual: "can't begin: the server's operator removed the user from the room"))
+            return shared.shareRequest.withLock { $0 = .refused(error) }
         }
         let visit = visitCount + 1
-        join(Self.share, UserProfile(displayName: user), [.share, .shareAudio]) { [shared] outcome in
-            shared.share.withLock { share in
+        join(Self.shareFeed, UserProfile(displayName: user), [.share, .shareAudio]) { [shared] outcome in
+            shared.shareRequest.withLock { share in
                 switch outcome {
                 case .joined: share = .granted(user, visit, isClaimed: false)
                 case .refused(let error): share = .refused(error)
@@ -236,14 +238,14 @@ actor JanusRoom {
     private static let claimTimeLimit = Duration.seconds(10)
 
     private func endUnclaimedShare(_ visit: UInt64) {
-        guard case .granted(_, visit, isClaimed: false) = shared.share.withLock({ $0 }) else { return }
+        guard case .granted(_, visit, isClaimed: false) = shared.shareRequest.withLock({ $0 }) else { return }
         endShare(visit)
     }
 
     func endShare(_ visit: UInt64) {
-        guard local[Self.share]?.visit == visit else { return }
-        leave(Self.share)
-        shared.share.withLock { share in
+        guard local[Self.shareFeed]?.visit == visit else { return }
+        leave(Self.shareFeed)
+        shared.shareRequest.withLock { share in
             // Another user may have asked meanwhile.
             if case .granted(_, visit, _) = share { share = .free }
         }
@@ -251,29 +253,30 @@ actor JanusRoom {
 
     /// Takes the share from the user, who asks again.
     func shareLost(_ error: MediaGraphError) {
-        leave(Self.share)
-        shared.share.withLock { $0 = .refused(error) }
+        leave(Self.shareFeed)
+        shared.shareRequest.withLock { $0 = .refused(error) }
         shared.notify { $0.shareGrantLost() }
     }
 
     // MARK: Remote users
 
-    /// Records a user whom the server has announced, and subscribes to the user's feed.
-    func learn(_ participant: VideoRoomEvent.Participant) {
+    /// Adds a user whom the server has announced, and subscribes to the user's feed.
+    func addRemote(_ participant: VideoRoomEvent.Participant) {
         let user = participant.id
-        guard user == Self.share || SessionName.requirement(violatedBy: user) == nil else { return }
+        guard user == Self.shareFeed || SessionName.requirement(violatedBy: user) == nil else { return }
         if let namesake = local[user] {
-            if namesake.place == nil { namesakes[user] = participant }
+            if namesake.publisher == nil { namesakes[user] = participant }
             return
         }
         let isNew = remote[user] == nil
-        remote[user, default: newcomer].publishes = remote[user]?.publishes == true || participant.streams != nil
+        remote[user, default: makeRemoteUser()].publishes =
+            remote[user]?.publishes == true || participant.streams != nil
         if isNew {
             var profile = UserProfile(displayName: participant.display ?? "")
             if profile.violatedRequirement != nil { profile = UserProfile() }
             remote[user]?.profile = profile
-            if user == Self.share {
-                shared.sharer.withLock { $0 = profile.displayName }
+            if user == Self.shareFeed {
+                shared.remoteSharer.withLock { $0 = profile.displayName }
             } else {
                 shared.users.withLock { $0[user] = profile }
                 shared.notify { $0.remoteJoined(user, profile) }
@@ -281,15 +284,17 @@ actor JanusRoom {
         }
         subscribe(to: user)
         // The server may have announced the user's share first.
-        if isNew, owner(of: Self.share) == user { subscribe(to: Self.share) }
+        if isNew, owner(of: Self.shareFeed) == user { subscribe(to: Self.shareFeed) }
     }
 
-    private var newcomer: RemoteUser { RemoteUser(patienceEnd: thread.clock.time(after: Self.patience)) }
+    private func makeRemoteUser() -> RemoteUser {
+        RemoteUser(commandDeadline: thread.clock.time(after: Self.commandTimeLimit))
+    }
 
     /// Removes a user's feeds. Returns whether the user was there.
     @discardableResult
     func remove(_ user: String) -> Bool {
-        if user != Self.share, owner(of: Self.share) == user { endFeed(of: Self.share) }
+        if user != Self.shareFeed, owner(of: Self.shareFeed) == user { endFeed(of: Self.shareFeed) }
         endFeed(of: user)
         return remote.removeValue(forKey: user) != nil
     }
@@ -299,7 +304,7 @@ actor JanusRoom {
     /// Forgets a user who has left.
     func forget(_ user: String) {
         guard remove(user) else { return }
-        guard user != Self.share else { return shared.sharer.withLock { $0 = nil } }
+        guard user != Self.shareFeed else { return shared.remoteSharer.withLock { $0 = nil } }
         shared.users.withLock { $0[user] = nil }
         shared.notify { $0.remoteLeft(user) }
         updateDemands()
@@ -311,7 +316,9 @@ actor JanusRoom {
     }
 
     private func rename(_ user: String, _ display: String) {
-        guard user != Self.share, var profile = remote[user]?.profile, profile.displayName != display else { return }
+        guard user != Self.shareFeed, var profile = remote[user]?.profile, profile.displayName != display else {
+            return
+        }
         profile.displayName = display
         setProfile(profile, of: user)
     }

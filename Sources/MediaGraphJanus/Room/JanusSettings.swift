@@ -26,7 +26,10 @@ struct JanusSettings: Sendable, Hashable {
         guard ice.turn.isEmpty || Self.isServer(ice.turn, ["turn", "turns"]) else {
             // It contains a password.
             throw .invalidParameter(
-                .init("turn-server", expected: "a reference to turn://USER:PASSWORD@HOST:PORT", actual: "another text"))
+                .init(
+                    "turn-server",
+                    expected: "a file or variable that contains turn://USER:PASSWORD@HOST:PORT or turns://…",
+                    actual: "other contents"))
         }
     }
 

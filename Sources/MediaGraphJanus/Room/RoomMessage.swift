@@ -2,10 +2,10 @@ import Foundation
 import MediaGraphCore
 import MediaGraphSession
 
-/// A text that a user sends to the others through the data channel of the user's feed: JSON.
+/// A message that a user sends to the others through the data channel of the user's feed: JSON.
 ///
-/// Janus keeps no texts for users who subscribe later. So everybody sends the whole state, whenever it changes and once a
-/// second.
+/// Janus keeps no messages for users who subscribe later. So each user sends the whole state, whenever it changes and once
+/// a second.
 struct RoomMessage: Sendable, Codable {
     /// The version of this format.
     var mediagraph = 1
@@ -50,8 +50,8 @@ struct UserState: Sendable, Hashable, Codable {
     var customData = ""
     /// By the names of ``StreamKind``.
     var streams: [String: Stream] = [:]
-    /// The users whose texts arrive at this user's program.
-    var hears: [String] = []
+    /// The users whose messages arrive at this user's program.
+    var receivesFrom: [String] = []
     /// The highest resolutions that this user's program wants of others' streams, by user and kind.
     var wants: [String: [String: Resolution]] = [:]
 }

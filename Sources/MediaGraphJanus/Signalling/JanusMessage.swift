@@ -9,7 +9,7 @@ package enum JanusRequest: Sendable {
     /// Passes a message to the plugin, perhaps with a session description.
     case message(handle: UInt64, VideoRoomRequest, SessionDescription? = nil)
     /// Passes on an ICE candidate.
-    case trickle(handle: UInt64, Candidate)
+    case trickle(handle: UInt64, ICECandidate)
 }
 
 /// What a client sends.

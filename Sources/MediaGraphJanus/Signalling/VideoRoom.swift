@@ -4,8 +4,8 @@ import WebRTC
 
 /// A room of Janus' plugin VideoRoom, as a client's users join and leave it.
 package struct VideoRoom: Sendable {
-    /// A user's place in the room.
-    package struct Place: Sendable {
+    /// A user who has joined the room as a publisher.
+    package struct Publisher: Sendable {
         /// The handle with which the user sends, and through which the room announces the others.
         package let handle: UInt64
         /// The users who were there before.
@@ -25,7 +25,7 @@ package struct VideoRoom: Sendable {
     /// Throws `alreadyInUse` if somebody in the room has the name, `notPermitted` if a PIN, a token or the admin key is
     /// missing or wrong, `unsupported` if the server's rooms have numbers instead of names, and what
     /// ``JanusClient/request(_:)`` throws.
-    package func join(_ user: String, display: String) async throws(MediaGraphError) -> Place {
+    package func join(_ user: String, display: String) async throws(MediaGraphError) -> Publisher {
         let handle = try await attach()
         do throws(MediaGraphError) {
             return try await join(user, display: display, handle)
@@ -36,7 +36,7 @@ package struct VideoRoom: Sendable {
         }
     }
 
-    private func join(_ user: String, display: String, _ handle: UInt64) async throws(MediaGraphError) -> Place {
+    private func join(_ user: String, display: String, _ handle: UInt64) async throws(MediaGraphError) -> Publisher {
         let request = VideoRoomRequest.join(
             room: name, user: user, display: display, pin: client.secrets.roomPIN, token: client.secrets.token)
         // The room may be destroyed just after it was created.
@@ -45,7 +45,7 @@ package struct VideoRoom: Sendable {
             guard answer.errorCode == VideoRoomErrorCode.noSuchRoom else {
                 if answer.errorCode == VideoRoomErrorCode.nameTaken { throw .nameTaken(user, in: name) }
                 try check(answer)
-                return Place(handle: handle, others: (answer.publishers ?? []) + (answer.attendees ?? []))
+                return Publisher(handle: handle, others: (answer.publishers ?? []) + (answer.attendees ?? []))
             }
             try await create(handle)
         }
@@ -72,13 +72,13 @@ package struct VideoRoom: Sendable {
     }
 
     /// Changes a user's display name.
-    package func rename(_ place: Place, display: String) async throws(MediaGraphError) {
-        try check(try await ask(.configure(display: display), place.handle))
+    package func rename(_ publisher: Publisher, display: String) async throws(MediaGraphError) {
+        try check(try await ask(.configure(display: display), publisher.handle))
     }
 
     /// Takes a user out of the room.
-    package func leave(_ place: Place) async throws(MediaGraphError) {
-        _ = try await client.request(.detach(handle: place.handle))
+    package func leave(_ publisher: Publisher) async throws(MediaGraphError) {
+        _ = try await client.request(.detach(handle: publisher.handle))
     }
 
     // MARK: Media
@@ -95,9 +95,9 @@ package struct VideoRoom: Sendable {
     ///
     /// The others are told of it once the connection is up.
     package func publish(
-        _ offer: SessionDescription, descriptions: [String: String], from place: Place
+        _ offer: SessionDescription, descriptions: [String: String], from publisher: Publisher
     ) async throws(MediaGraphError) -> SessionDescription {
-        let answer = try await ask(.publish(descriptions: descriptions), place.handle, offer)
+        let answer = try await ask(.publish(descriptions: descriptions), publisher.handle, offer)
         guard let description = answer.description else { throw unexpected(answer) }
         return description
     }
@@ -120,13 +120,15 @@ package struct VideoRoom: Sendable {
         _ = try await ask(.start, subscription.handle, answer)
     }
 
-    /// Says which m-lines are to flow, by their mids.
-    package func receive(_ flows: [String: Bool], of subscription: Subscription) async throws(MediaGraphError) {
-        _ = try await ask(.receive(flows), subscription.handle, nil)
+    /// Pauses and resumes streams of a feed: by each mid, whether the server sends the stream.
+    package func configure(
+        _ subscription: Subscription, sending active: [String: Bool]
+    ) async throws(MediaGraphError) {
+        _ = try await ask(.configureStreams(active), subscription.handle, nil)
     }
 
     /// Tells the server an address at which a handle's PeerConnection may be reached.
-    package func add(_ candidate: Candidate, to handle: UInt64) async throws(MediaGraphError) {
+    package func add(_ candidate: ICECandidate, to handle: UInt64) async throws(MediaGraphError) {
         _ = try await client.request(.trickle(handle: handle, candidate))
     }
 
@@ -161,10 +163,10 @@ package struct VideoRoom: Sendable {
         let (subject, reason) = ("room \"\(name)\" on Janus server \(server)", answer.error ?? "no reason given")
         switch code {
         case VideoRoomErrorCode.noSuchFeed:
-            throw .noSuchUser(.init(subject, actual: "has nobody of this name who sends (\(reason))"))
+            throw .noSuchUser(.init(subject, actual: "the user isn't publishing (\(reason))"))
         case VideoRoomErrorCode.full:
             throw .tooMuchAtOnce(
-                .init(subject, actual: "has as many users as it allows (\(reason)); raise its publishers setting"))
+                .init(subject, actual: "is full (\(reason)); raise publishers in the room's settings on the server"))
         case VideoRoomErrorCode.missing, VideoRoomErrorCode.unauthorized:
             throw .notPermitted(
                 .init(

@@ -13,8 +13,8 @@ package enum VideoRoomRequest: Sendable, Encodable {
     case subscribe(room: String, user: String, pin: Secret?)
     /// Starts receiving, with the answer that the message carries.
     case start
-    /// Says which m-lines of a subscription are to flow, by their mids.
-    case receive([String: Bool])
+    /// Pauses and resumes streams of a subscription: by each mid, whether the server sends the stream.
+    case configureStreams([String: Bool])
     /// Leaves the room.
     case leave
 
@@ -53,10 +53,10 @@ package enum VideoRoomRequest: Sendable, Encodable {
             try body.encode(false, forKey: .autoupdate)
             try body.encodeIfPresent(pin, forKey: .pin)
         case .start: try body.encode("start", forKey: .request)
-        case .receive(let flows):
+        case .configureStreams(let active):
             try body.encode("configure", forKey: .request)
             try body.encode(
-                flows.sorted { $0.key < $1.key }.map { StreamSetting(mid: $0.key, send: $0.value) }, forKey: .streams)
+                active.sorted { $0.key < $1.key }.map { StreamSetting(mid: $0.key, send: $0.value) }, forKey: .streams)
         case .leave: try body.encode("leave", forKey: .request)
         }
     }
@@ -71,7 +71,7 @@ private struct StreamSetting: Encodable {
 package struct VideoRoomSettings: Sendable, Encodable {
     package var room: String
     package var pin: Secret?
-    /// Permits to create rooms, if the server restricts this.
+    /// The key for creating rooms, if the server restricts that.
     package var adminKey: Secret?
     /// How many users can send at the same time. VideoRoom's default is 3.
     package var publishers = 1000
@@ -81,7 +81,7 @@ package struct VideoRoomSettings: Sendable, Encodable {
     package var isPrivate = true
     package var audioCodec = "opus"
     package var videoCodec = "vp8,h264"
-    /// Permits to remove users, and to destroy the room. Nobody keeps it, so only the server's operator can.
+    /// The secret for removing users and for destroying the room. Nobody keeps it, so only the server's operator can.
     package var secret = Secret((1...4).map { _ in String(UInt64.random(in: 0 ... .max), radix: 16) }.joined())
 
     package init(room: String, pin: Secret? = nil, adminKey: Secret? = nil, publishers: Int = 1000) {

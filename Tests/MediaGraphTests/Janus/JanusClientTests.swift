@@ -149,7 +149,7 @@ struct JanusClientTests {
         let alice = ClientLog(interface.of(server))
         #expect(try await alice.begins())
         let lobby = alice.room()
-        let place = try await lobby.join("alice", display: "")
+        let publisher = try await lobby.join("alice", display: "")
         server.stop()
         #expect(try await eventually { alice.events.all.last?.hasPrefix("lost: ") == true })
         #expect(await code { _ = try await lobby.join("al", display: "") } == .notInSession)
@@ -157,7 +157,7 @@ struct JanusClientTests {
         try await server.start()
         #expect(try await alice.has("began"))
         // The old handle is gone, and the room with it.
-        #expect(await code { try await lobby.rename(place, display: "A") } == .processingFailed)
+        #expect(await code { try await lobby.rename(publisher, display: "A") } == .processingFailed)
         #expect(try await lobby.join("alice", display: "").names == [:])
     }
 

@@ -59,8 +59,7 @@ struct JanusOperatorTests {
         #expect(try await eventually { alice.events.all.contains("-ok") })
         #expect(try await eventually { bob.events.all.contains("-alice") })
         let warning =
-            "\"ok\" isn't in the room any more: the server's operator has removed the user from the room; start again "
-            + "to join"
+            "user \"ok\" is no longer in the room: the server's operator removed the user; restart the graph to rejoin"
         #expect(bob.events.all.contains(warning))
         #expect(here.users == ["alice"])
         there.leave(bob)
@@ -113,7 +112,8 @@ struct JanusOperatorTests {
         // A command for all waits for a while.
         try here.send(.text("later"), from: "alice", to: nil)
         #expect(try await eventually { bob.commands == ["alice: now", "alice to all: later"] })
-        #expect(alice.events.all.contains("a command of \"alice\" is lost: \"mute\" receives none"))
+        #expect(
+            alice.events.all.contains("a command from \"alice\" to \"mute\" is lost: that user receives no messages"))
         here.leave(alice)
         there.leave(bob)
     }

@@ -136,7 +136,7 @@ struct JanusRoomTests {
         await carol.stop()
     }
 
-    @Test("NW-1 a user who is already in a Janus room, or whose server is away, isn't let in")
+    @Test("NW-1 joining a Janus room fails if the name is taken or the server is unreachable")
     func refusals() async throws {
         let server = try await JanusProcess()
         let (here, there) = (try server.socket.room("lobby"), try server.http.room("lobby"))

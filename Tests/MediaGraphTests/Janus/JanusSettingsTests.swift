@@ -94,7 +94,8 @@ import Testing
         for server in ["me:seven@10.0.0.1", "turn:me:seven@10.0.0.1", "stun://me:seven@10.0.0.1"] {
             #expect(
                 try refusal(turn: server)
-                    == "turn-server: expected a reference to turn://USER:PASSWORD@HOST:PORT, got another text")
+                    == "turn-server: expected a file or variable that contains turn://USER:PASSWORD@HOST:PORT or "
+                    + "turns://…, got other contents")
         }
     }
 

@@ -14,7 +14,7 @@ import Testing
         state.streams = [
             "camera": UserState.Stream(isOn: true, hasAlpha: true), "mic": UserState.Stream(isMuted: true),
         ]
-        state.hears = ["alice"]
+        state.receivesFrom = ["alice"]
         state.wants = ["alice": ["camera": .p180, "mic": .native]]
         let message = try #require(RoomMessage(RoomMessage(state: state).text))
         #expect(message.state == state && message.command == nil)
@@ -40,7 +40,7 @@ import Testing
         arguments: [
             "", "nonsense", "[]", "{}", #"{"mediagraph":2}"#, #"{"mediagraph":1,"state":{"streams":7}}"#,
             #"""
-            {"mediagraph":1,"state":{"displayName":"","customData":"","streams":{},"hears":[],
+            {"mediagraph":1,"state":{"displayName":"","customData":"","streams":{},"receivesFrom":[],
              "wants":{"a":{"camera":-3}}}}
             """#,
         ])

@@ -17,8 +17,8 @@ final class Peer: Sendable {
     let numbers = Log<UInt32?>()
     let states = Log<PeerConnection.State>()
     let isOpen = Atomic<Bool>(false)
-    private let candidates: AsyncStream<Candidate>
-    private let report: AsyncStream<Candidate>.Continuation
+    private let candidates: AsyncStream<ICECandidate>
+    private let report: AsyncStream<ICECandidate>.Continuation
 
     /// - Parameter description: The elements whose last pad feeds `webrtcbin`; empty for a receiver.
     init(sending description: String = "") throws {

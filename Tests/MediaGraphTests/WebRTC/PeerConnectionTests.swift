@@ -34,10 +34,10 @@ import WebRTC
     }
 
     @Test("NW-1: what isn't a session description is refused")
-    func noDescription() async throws {
+    func invalidDescription() async throws {
         let peer = try Peer()
         peer.pipeline.setState(.playing)
-        await #expect(throws: PeerConnectionError.noDescription) {
+        await #expect(throws: PeerConnectionError.invalidDescription) {
             try await peer.connection.setRemote(SessionDescription(.offer, sdp: "nonsense"))
         }
         peer.stop()

@@ -5,7 +5,7 @@ import Testing
 @testable import WebRTC
 
 /// Tests the packets in which RTCP reports and feedback are sent, against RFC 3550 and RFC 4585.
-@Suite struct RTCPBySenderTests {
+@Suite struct RTCPSplitterTests {
     /// The SSRCs of this side, of a sender of sound and of one of video.
     private static let (own, sound, video): (UInt8, UInt8, UInt8) = (1, 2, 3)
 
@@ -43,7 +43,7 @@ import Testing
         let source = try #require(pipeline.element(named: "in").flatMap { AppSource(wrapping: $0) })
         let pad = try #require(pipeline.element(named: "out")?.staticPad("sink"))
         let arrivals = Log<[UInt8]>()
-        pad.setTap(RTCPBySender())
+        pad.setTap(RTCPSplitter())
         pad.setTap(Recorder(arrivals))
         pipeline.setState(.playing)
         defer { pipeline.setState(.null) }
@@ -94,11 +94,22 @@ import Testing
             ])
     }
 
-    @Test("NW-1: a packet about one sender, or of a sender, is sent as it is")
+    @Test("NW-1: a report on a single sender also says that less time has passed since the sender's report")
+    func single() throws {
+        #expect(
+            try Self.sent(Self.report(on: Self.video), Self.description) == [
+                Self.shownReport(on: Self.video) + Self.description
+            ])
+        #expect(
+            try Self.sent(Self.report(on: Self.video), Self.description, Self.keyFrame(of: Self.video)) == [
+                Self.shownReport(on: Self.video) + Self.keyFrame(of: Self.video) + Self.description
+            ])
+    }
+
+    @Test("NW-1: a packet without reports, whose subject is plain, and a packet of a sender are sent as they are")
     func unchanged() throws {
         for packet in [
-            Self.report() + Self.description, Self.report(on: Self.video) + Self.description,
-            Self.report(on: Self.video) + Self.description + Self.keyFrame(of: Self.video),
+            Self.report() + Self.description,
             Self.report() + Self.description + Self.keyFrame(of: Self.video) + Self.lost(of: Self.video),
             // A sender report.
             Self.packet(0, 200, [Self.ssrc(Self.own)] + [[UInt8]](repeating: [0, 0, 0, 9], count: 5)),

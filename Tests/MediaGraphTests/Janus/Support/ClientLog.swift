@@ -57,7 +57,7 @@ extension JanusClient.Event {
     }
 }
 
-extension VideoRoom.Place {
+extension VideoRoom.Publisher {
     /// The display names of the users who were there before, by their names.
     var names: [String: String] {
         Dictionary(others.map { ($0.id, $0.display ?? "") }, uniquingKeysWith: { first, _ in first })
