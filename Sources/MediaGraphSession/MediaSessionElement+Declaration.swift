@@ -34,7 +34,8 @@ extension MediaSessionElement {
             .setting(
                 "room-pin", of: Self.self, \.transportSettings.roomPIN,
                 """
-                The room's PIN on a server: file:PATH or env:NAME. The user who creates the room sets it, and the others need the same
+                The room's PIN on a server: file:PATH or env:NAME. The user who creates the room sets it, and the \
+                others need the same
                 """),
             .setting(
                 "token", of: Self.self, \.transportSettings.token,

@@ -17,17 +17,17 @@ final class RTCPSplitter: PadTap, @unchecked Sendable {
     override func received(_ buffer: inout PassingBuffer) -> FlowReturn {
         guard !isSending else { return .ok }
         let contents = withRTCP(buffer.access.raw, GST_MAP_READ) { CompoundPacket($0) }
-        guard let contents, contents.hasReports || contents.isAmbiguous || contents.mediaSSRCs.count > 1 else {
-            return .ok
-        }
+        guard let contents else { return .ok }
+        let mediaSSRCs = contents.mediaSSRCs
+        guard contents.hasReports || contents.isAmbiguous || mediaSSRCs.count > 1 else { return .ok }
         isSending = true
         defer { isSending = false }
-        for mediaSSRC in contents.mediaSSRCs.dropLast() {
+        for mediaSSRC in mediaSSRCs.dropLast() {
             guard let packet = contents.packet(on: mediaSSRC) else { return .error }
             let result = buffer.sendBefore(packet)
             guard result == .ok else { return result }
         }
-        guard let mediaSSRC = contents.mediaSSRCs.last, let last = contents.packet(on: mediaSSRC) else { return .error }
+        guard let mediaSSRC = mediaSSRCs.last, let last = contents.packet(on: mediaSSRC) else { return .error }
         for range in contents.others { last.access.append(range, of: buffer.access) }
         buffer.replace(with: last)
         return .ok

@@ -50,9 +50,14 @@ extension JanusRoom {
         }
     }
 
+    /// The local user who sends a feed.
+    private func sender(of feed: String) -> String {
+        feed == Self.shareFeed ? local[feed]?.profile.displayName ?? "" : feed
+    }
+
     /// What messages call a local user, or a local user's share.
     private func label(of user: String) -> String {
-        user == Self.shareFeed ? "the share of user \"\(local[user]?.profile.displayName ?? "")\"" : "user \"\(user)\""
+        (user == Self.shareFeed ? "the share of " : "") + "user \"\(sender(of: user))\""
     }
 
     private func isHere(_ user: String, _ visit: UInt64) -> Bool { !hasStopped && local[user]?.visit == visit }
@@ -103,13 +108,12 @@ extension JanusRoom {
     /// Offers a user's feed to the server.
     private func publish(_ user: String) {
         guard let publisher = local[user]?.publisher, let kinds = local[user]?.kinds else { return }
-        let sender = user == Self.shareFeed ? local[user]?.profile.displayName ?? "" : user
         connectionCount += 1
         let connectionID = connectionCount
         let feed: OutgoingFeed
         do throws(MediaGraphError) {
             feed = try OutgoingFeed(
-                sender, sending: kinds, withDataChannel: user != Self.shareFeed, servers: settings.ice,
+                sender(of: user), sending: kinds, withDataChannel: user != Self.shareFeed, servers: settings.ice,
                 clock: thread.clock
             ) { [shared, inputs] problem in
                 switch problem {
@@ -207,7 +211,7 @@ extension JanusRoom {
     func updateDemands() {
         for (id, visit) in local where visit.isConnected {
             guard let feed = visit.feed else { continue }
-            let user = id == Self.shareFeed ? visit.profile.displayName : id
+            let user = sender(of: id)
             for kind in visit.kinds {
                 let wanted = remote.values.compactMap { $0.state?.wants[user]?[kind.rawValue] }
                 // Clients without MediaGraph, such as browsers, get every stream.
