@@ -1,2 +1,3 @@
 #pragma once
 #include <gst/rtp/gstrtcpbuffer.h>
+#include <gst/rtp/gstrtpbuffer.h>

@@ -1,0 +1,52 @@
+import CGStreamerSDP
+
+/// RTP header extensions (RFC 8285). The answers of `webrtcbin` 1.22 refuse those that it doesn't know.
+extension SessionDescription {
+    /// The numbers that the m-lines give to the extension with this URI, by the numbers of the m-lines.
+    package func extensionIDs(_ uri: String) -> [Int: UInt8] {
+        var ids: [Int: UInt8] = [:]
+        withMedia { mLine, media in
+            for index in 0..<gst_sdp_media_attributes_len(media) {
+                let attribute = gst_sdp_media_get_attribute(media, index).pointee
+                guard attribute.key.map({ String(cString: $0) }) == "extmap", let value = attribute.value else {
+                    continue
+                }
+                // With a direction behind the number, and attributes behind the URI.
+                let words = String(cString: value).split(separator: " ")
+                guard words.count > 1, words[1] == uri,
+                    let id = words[0].split(separator: "/").first.flatMap({ UInt8($0) }),
+                    Self.oneByteIDs.contains(id)
+                else { continue }
+                ids[mLine] = id
+            }
+        }
+        return ids
+    }
+
+    /// The numbers for which the extension's header is one byte.
+    private static let oneByteIDs: ClosedRange<UInt8> = 1...14
+
+    /// The description with an extension in these m-lines.
+    package func adding(extension uri: String, _ ids: [Int: UInt8]) -> SessionDescription {
+        let text = withMedia { mLine, media in
+            if let id = ids[mLine] { gst_sdp_media_add_attribute(media, "extmap", "\(id) \(uri)") }
+        }
+        return text.map { SessionDescription(type, sdp: $0) } ?? self
+    }
+
+    /// Calls `body` for each m-line. Returns the description as `body` has changed it; `nil` if it can't be read.
+    @discardableResult
+    private func withMedia(_ body: (Int, UnsafeMutablePointer<GstSDPMedia>) -> Void) -> String? {
+        var message: UnsafeMutablePointer<GstSDPMessage>?
+        guard gst_sdp_message_new_from_text(sdp, &message) == GST_SDP_OK, let message else { return nil }
+        defer { gst_sdp_message_free(message) }
+        for mLine in 0..<gst_sdp_message_medias_len(message) {
+            if let media = gst_sdp_message_get_media(message, mLine) {
+                body(Int(mLine), UnsafeMutablePointer(mutating: media))
+            }
+        }
+        guard let text = gst_sdp_message_as_text(message) else { return nil }
+        defer { g_free(text) }
+        return String(cString: text)
+    }
+}
