@@ -104,6 +104,25 @@ public struct BeepAndFlash: Sendable {
         clock.advance(by: .seconds(2))
     }
 
+    /// Sends this many seconds of film while it plays, from threads that end with the film or with the graph. The picture is
+    /// sent this much later than the sound of the same time.
+    public func sendLive(pictureDelay: Duration, seconds: Int) {
+        NativeThread("flashes") { [camera] in
+            for index in 0..<seconds * 25 {
+                let time = ClockTime.milliseconds(UInt64(index) * 40)
+                guard camera.sender.wait(until: time + pictureDelay) else { return }
+                try? sendNow(camera.sender, Self.frame(index), Self.description(at: time))
+            }
+        }.detach()
+        NativeThread("beeps") { [self] in
+            for index in 0..<seconds * 100 {
+                let time = ClockTime.milliseconds(UInt64(index) * 10)
+                guard microphone.sender.wait(until: time) else { return }
+                try? sendNow(microphone.sender, sound(index), at: time)
+            }
+        }.detach()
+    }
+
     /// Sends this many seconds of film, and the ends of both streams, as fast as the graph accepts them.
     public func send(seconds: Int) {
         let pumps = [
@@ -158,7 +177,7 @@ public final class BeepAndFlashWatch: Sendable {
         }
     }
 
-    private func look(at frame: borrowing VideoFrame) {
+    public func look(at frame: borrowing VideoFrame) {
         let (isBright, time) = (frame.packedBytes[0] > 120, frame.runningTime?.seconds ?? -1)
         seen.withLock { seen in
             seen.frames += 1
@@ -167,7 +186,7 @@ public final class BeepAndFlashWatch: Sendable {
         }
     }
 
-    private func listen(to frame: borrowing AudioFrame) {
+    public func listen(to frame: borrowing AudioFrame) {
         let (time, rate, samples) = (frame.runningTime?.seconds ?? -1, Double(frame.sampleRate), frame.samples)
         seen.withLock { seen in
             seen.blocks += 1

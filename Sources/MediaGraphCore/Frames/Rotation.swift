@@ -34,7 +34,7 @@ extension VideoOrientation {
     package func mark(_ buffer: BufferAccess) { Rotation.meta.set(code, on: buffer) }
 
     /// The orientation that this flip undoes.
-    init(_ flip: Flip) {
+    package init(_ flip: Flip) {
         self.init(
             quarterTurns: flip == .y || flip == .xy ? 2 : 0, isFlipped: flip == .x || flip == .y)
     }

@@ -12,6 +12,8 @@ final class IncomingFeed: Feed {
     /// What each m-line is, by its number.
     private let kinds: [Int: StreamKind]
     private let streams: [StreamKind: IncomingStream]
+    /// The numbers of the header extension with the orientation, by m-line.
+    private let orientationIDs: [Int: UInt8]
     private let pads = Mutex<[StreamKind: Pad]>([:])
     private let report: @Sendable (FeedProblem) -> Void
 
@@ -22,18 +24,20 @@ final class IncomingFeed: Feed {
     ///   - subscription: The server's offer.
     ///   - isShare: Whether it is a feed of a share, or else of cameras and a microphone. Others are left out.
     ///   - stream: Returns the stream to write to.
-    ///   - isOn: Whether the user has announced that a stream is on.
+    ///   - state: Returns what the user has announced of a stream.
     ///   - report: Called on any thread with problems of the elements.
     init(
         _ subscription: VideoRoom.Subscription, isShare: Bool, servers: ICEServers, stream: (StreamKind) -> RoomStream,
-        isOn: (StreamKind) -> Bool, report: @escaping @Sendable (FeedProblem) -> Void
+        state: (StreamKind) -> UserState.Stream, report: @escaping @Sendable (FeedProblem) -> Void
     ) throws(MediaGraphError) {
         pipeline = Pipeline()
         connection = try PeerConnection.make()
         (self.subscription, self.report) = (subscription, report)
         kinds = subscription.kinds(ofShare: isShare)
+        orientationIDs = subscription.offer.extensionIDs(VideoOrientation.extensionURI)
         var streams: [StreamKind: IncomingStream] = [:]
-        for kind in kinds.values { streams[kind] = IncomingStream(stream(kind), isAnnounced: isOn(kind)) }
+        let sync = StreamSync()
+        for kind in kinds.values { streams[kind] = IncomingStream(stream(kind), state(kind), sync: sync) }
         self.streams = streams
         connection.setServers(stun: servers.stun, turn: servers.turn)
         connection.element.configure("latency", to: Self.jitterLatency)
@@ -56,7 +60,7 @@ final class IncomingFeed: Feed {
         try await connection.setRemote(subscription.offer.withoutFIR)
         let answer = try await connection.makeAnswer()
         try await connection.setLocal(answer)
-        return answer
+        return answer.adding(extension: VideoOrientation.extensionURI, orientationIDs)
     }
 
     /// Returns for each m-line, by its mid, whether the server should send its stream.
@@ -71,9 +75,12 @@ final class IncomingFeed: Feed {
 
     /// Decodes a pad's media into its stream. Called on one of the connection's threads.
     func decode(_ pad: Pad, mLine: Int) {
-        let encoding = pad.currentCaps?[0]["encoding-name", as: String.self] ?? ""
+        let caps = pad.currentCaps
+        let encoding = caps?[0]["encoding-name", as: String.self] ?? ""
         JanusRoom.log.log(.debug, pipeline, "m-line \(mLine) begins: \(encoding)")
-        guard let kind = kinds[mLine], let stream = streams[kind], stream.connect(pad, encoding, in: pipeline) else {
+        guard let kind = kinds[mLine], let stream = streams[kind], let caps,
+            stream.connect(pad, caps, encoding, orientationID: orientationIDs[mLine], in: pipeline)
+        else {
             report(.warning("can't decode \(encoding.isEmpty ? "an unknown format" : encoding)"))
             return drain(pad)
         }
@@ -92,6 +99,9 @@ final class IncomingFeed: Feed {
 
     /// Records whether the user sends a stream.
     func setAnnounced(_ isOn: Bool, _ kind: StreamKind) { streams[kind]?.setAnnounced(isOn) }
+
+    /// Records what the user has announced of a stream's packets.
+    func setDetails(_ details: OutgoingPackets.Details, _ kind: StreamKind) { streams[kind]?.setDetails(details) }
 
     /// Asks the sender for a key frame.
     func requestKeyFrame(_ kind: StreamKind) { pads.withLock { $0[kind] }?.peer?.requestKeyFrame() }

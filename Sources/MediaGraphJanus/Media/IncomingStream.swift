@@ -9,20 +9,27 @@ import Synchronization
 final class IncomingStream: AppSinkDelegate, @unchecked Sendable {
     private let stream: RoomStream
     private let sink: AppSink
+    private let kind: StreamKind
+    private let sync: StreamSync
     /// Whether the user has announced that the stream is on, and whether readers have been told so.
     private let status: Mutex<Status>
     private var hasBegun = false
 
     private struct Status {
         var isAnnounced: Bool
+        /// What the sender has announced of the packets.
+        var details: OutgoingPackets.Details
+        var packets: IncomingPackets?
         var isOn = false
         var isSilenced = false
     }
 
-    init?(_ stream: RoomStream, isAnnounced: Bool) {
+    /// `state` is what the user has announced of the stream.
+    init?(_ stream: RoomStream, _ state: UserState.Stream, sync: StreamSync) {
         guard let sink = AppSink() else { return nil }
-        (self.stream, self.sink) = (stream, sink)
-        status = Mutex(Status(isAnnounced: isAnnounced))
+        (self.stream, self.sink, self.sync) = (stream, sink, sync)
+        kind = stream.key.kind
+        status = Mutex(Status(isAnnounced: state.isOn, details: state.details))
         super.init()
         sink.setSynchronized(false)
         sink.setPrerolls(false)
@@ -30,7 +37,9 @@ final class IncomingStream: AppSinkDelegate, @unchecked Sendable {
     }
 
     /// Adds the elements that decode a pad's RTP packets to the pipeline. False if there is no decoder for them.
-    func connect(_ pad: Pad, _ encoding: String, in pipeline: Pipeline) -> Bool {
+    func connect(
+        _ pad: Pad, _ caps: Caps, _ encoding: String, orientationID: UInt8?, in pipeline: Pipeline
+    ) -> Bool {
         guard let description = MediaFormat.decoder(of: encoding),
             let decoder = try? Element(parsing: description, inlet: "inlet", outlet: "outlet"),
             let input = decoder.staticPad("sink")
@@ -39,6 +48,13 @@ final class IncomingStream: AppSinkDelegate, @unchecked Sendable {
         for element in [decoder, sink] { pipeline.add(element) }
         guard decoder.link(to: sink) else { return false }
         for element in [sink, decoder] { element.syncState() }
+        let packets = status.withLock { status in
+            let packets = IncomingPackets(
+                kind, caps, orientationID: orientationID, in: sink, sync: sync, knowing: status.details)
+            status.packets = packets
+            return packets
+        }
+        input.setTap(packets)
         return pad.link(to: input)
     }
 
@@ -46,10 +62,20 @@ final class IncomingStream: AppSinkDelegate, @unchecked Sendable {
     func setAnnounced(_ isOn: Bool) {
         status.withLock { status in
             status.isAnnounced = isOn
+            if !isOn { sync.remove(kind) }
             guard !isOn, status.isOn else { return }
             status.isOn = false
             _ = stream.setStatus(false)
         }
+    }
+
+    /// Records what the sender has announced of the packets.
+    func setDetails(_ details: OutgoingPackets.Details) {
+        let packets = status.withLock { status in
+            status.details = details
+            return status.packets
+        }
+        packets?.setDetails(details)
     }
 
     /// Writes nothing more to the stream.

@@ -1,5 +1,6 @@
 import GStreamer
 import MediaGraphSession
+import WebRTC
 
 /// How a kind of stream is sent: the elements that encode it, and the caps of its m-line.
 struct MediaFormat: Sendable {
@@ -30,7 +31,10 @@ struct MediaFormat: Sendable {
                 videoconvert name=inlet ! vp8enc deadline=1 cpu-used=8 end-usage=cbr target-bitrate=\(bitsPerSecond) \
                 keyframe-max-dist=60 threads=2 ! rtpvp8pay name=outlet pt=96 picture-id-mode=15-bit
                 """,
-            fields: "media=video,encoding-name=VP8,payload=96,clock-rate=90000")
+            fields: """
+                media=video,encoding-name=VP8,payload=96,clock-rate=90000,\
+                extmap-\(OutgoingPackets.orientationID)=(string)"\(VideoOrientation.extensionURI)"
+                """)
     }
 
     private static var opus: MediaFormat {

@@ -20,10 +20,11 @@ final class OutgoingFeed: Feed {
     ///   - user: The local user.
     ///   - kinds: What the user may send.
     ///   - hasDataChannel: Whether the feed also carries messages.
+    ///   - detailsChanged: Called on a streaming thread when the others should hear of ``details`` at once.
     ///   - report: Called on any thread with problems of the elements.
     init(
         _ user: String, sending kinds: Set<StreamKind>, withDataChannel hasDataChannel: Bool, servers: ICEServers,
-        clock: TimerClock,
+        clock: TimerClock, detailsChanged: @escaping @Sendable () -> Void,
         report: @escaping @Sendable (FeedProblem) -> Void
     ) throws(MediaGraphError) {
         let pipeline = Pipeline()
@@ -44,7 +45,8 @@ final class OutgoingFeed: Feed {
                 throw .processingFailed(.init("\(user)'s \(kind.rawValue)", actual: "webrtcbin refuses its m-line"))
             }
             streams[kind] = try OutgoingStream(
-                StreamKey(user: user, kind: kind), format, to: pad, in: pipeline, clock: clock)
+                StreamKey(user: user, kind: kind), format, to: pad, in: pipeline, clock: clock,
+                detailsChanged: detailsChanged)
         }
         self.streams = streams
         if hasDataChannel { connection.addDataChannel(Self.dataChannelLabel) }
@@ -66,6 +68,9 @@ final class OutgoingFeed: Feed {
             return !isClosed
         }
     }
+
+    /// What the others have to know of the streams' packets.
+    var details: [StreamKind: OutgoingPackets.Details] { streams.mapValues(\.details) }
 
     /// Sets the highest resolution of a stream that a remote user wants; `nil` if nobody wants the stream.
     func setDemand(_ demand: Resolution?, of stream: RoomStream) {

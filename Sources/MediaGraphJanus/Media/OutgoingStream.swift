@@ -10,11 +10,13 @@ final class OutgoingStream: Sendable {
     private let state = Mutex<(stream: RoomStream, demand: Resolution)?>(nil)
     /// The pad of the m-line.
     private let output: Pad
+    private let packets: OutgoingPackets
 
     /// Adds the elements to a pipeline, and links them to the pad of an m-line. Throws `processingFailed` if an element is
-    /// missing.
+    /// missing. `detailsChanged` is called on a streaming thread when the others should hear of the details at once.
     init(
-        _ key: StreamKey, _ format: MediaFormat, to pad: Pad, in pipeline: Pipeline, clock: TimerClock
+        _ key: StreamKey, _ format: MediaFormat, to pad: Pad, in pipeline: Pipeline, clock: TimerClock,
+        detailsChanged: @escaping @Sendable () -> Void
     ) throws(MediaGraphError) {
         let encoder: Element
         do { encoder = try Element(parsing: format.encoder, inlet: "inlet", outlet: "outlet") } catch {
@@ -26,6 +28,8 @@ final class OutgoingStream: Sendable {
             throw .processingFailed(.init("\(key.user)'s \(key.kind.rawValue)", actual: "its encoder can't be created"))
         }
         (reader, output) = (source.reader, pad)
+        packets = OutgoingPackets(isSound: key.kind.isSound, changed: detailsChanged)
+        packets.watch(input, pad, of: encoder)
         for element in [source.element, encoder] { pipeline.add(element) }
         guard source.element.link(to: encoder), end.link(to: pad) else {
             throw .processingFailed(
@@ -37,6 +41,9 @@ final class OutgoingStream: Sendable {
             }
         }
     }
+
+    /// What the others have to know of the stream's packets.
+    var details: OutgoingPackets.Details { packets.details }
 
     /// Sets the highest resolution that a remote user wants; `nil` if nobody wants the stream. Call it from one thread.
     func setDemand(_ demand: Resolution?, of stream: RoomStream) {

@@ -21,6 +21,11 @@ extension JanusRoom {
     func announce(_ user: String) {
         guard let visit = local[user], visit.hasChannel, let connection = visit.feed?.connection else { return }
         var state = visit.state
+        for feed in [user, Self.shareFeed] where sender(of: feed) == user {
+            for (kind, details) in local[feed]?.feed?.details ?? [:] {
+                state.streams[kind.rawValue]?.details = details
+            }
+        }
         state.receivesFrom = remote.filter { $0.value.state != nil }.keys.sorted()
         // Each user sends it on behalf of the whole program, since any of them may leave.
         for (key, resolution) in wants { state.wants[key.user, default: [:]][key.kind.rawValue] = resolution }
@@ -63,8 +68,9 @@ extension JanusRoom {
         let old = remote[key.user]?.streams[key.kind] ?? UserState.Stream()
         remote[key.user]?.streams[key.kind] = stream
         // Before the room, so that readers who hear of the stream get its frames.
-        if stream.isOn != old.isOn, owner(of: key.feed) == key.user {
-            remote[key.feed]?.feed?.setAnnounced(stream.isOn, key.kind)
+        if owner(of: key.feed) == key.user, let feed = remote[key.feed]?.feed {
+            feed.setDetails(stream.details, key.kind)
+            if stream.isOn != old.isOn { feed.setAnnounced(stream.isOn, key.kind) }
         }
         for change in stream.changes(since: old) { shared.notify { $0.remoteStreamChanged(key, change) } }
     }

@@ -42,8 +42,8 @@ extension JanusRoom {
         do throws(MediaGraphError) {
             feed = try IncomingFeed(subscription, isShare: user == Self.shareFeed, servers: settings.ice) {
                 delegate.stream(StreamKey(user: sender, kind: $0))
-            } isOn: { kind in
-                known[kind]?.isOn ?? false
+            } state: { kind in
+                known[kind] ?? UserState.Stream()
             } report: { [shared, inputs] problem in
                 switch problem {
                 case .warning(let text): shared.notify { $0.warn("\(sender): \(text)") }

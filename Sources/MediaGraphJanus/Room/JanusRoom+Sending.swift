@@ -51,7 +51,7 @@ extension JanusRoom {
     }
 
     /// The local user who sends a feed.
-    private func sender(of feed: String) -> String {
+    func sender(of feed: String) -> String {
         feed == Self.shareFeed ? local[feed]?.profile.displayName ?? "" : feed
     }
 
@@ -115,7 +115,9 @@ extension JanusRoom {
             feed = try OutgoingFeed(
                 sender(of: user), sending: kinds, withDataChannel: user != Self.shareFeed, servers: settings.ice,
                 clock: thread.clock
-            ) { [shared, inputs] problem in
+            ) { [inputs] in
+                inputs.yield(.detailsChanged(feed: user))
+            } report: { [shared, inputs] problem in
                 switch problem {
                 case .warning(let text): shared.notify { $0.warn(text) }
                 case .failure(let text): inputs.yield(.failed(feed: user, connectionID: connectionID, text))

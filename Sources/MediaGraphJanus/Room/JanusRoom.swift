@@ -22,6 +22,8 @@ actor JanusRoom {
         case client(JanusClient.Event)
         /// An event of a local user's feed.
         case sending(PeerConnection.Event, user: String, connectionID: UInt64)
+        /// The others should hear at once what a local user's feed sends.
+        case detailsChanged(feed: String)
         /// An event of a remote user's feed.
         case receiving(PeerConnection.Event, user: String, connectionID: UInt64)
         /// The elements of a local or remote user's feed have failed.
@@ -101,6 +103,7 @@ actor JanusRoom {
         case .client(let event): handle(event)
         case .sending(let event, let user, let connectionID):
             if local[user]?.connectionID == connectionID { handle(event, of: user) }
+        case .detailsChanged(let feed): announce(sender(of: feed))
         case .receiving(let event, let user, let connectionID):
             if remote[user]?.connectionID == connectionID { handle(event, from: user) }
         case .failed(let feed, let connectionID, let reason):

@@ -37,12 +37,17 @@ struct UserState: Sendable, Hashable, Codable {
         var isMuted = false
         var isSpeaking = false
         var hasAlpha = false
+        /// When one of the packets was sent; `nil` before the first.
+        var mark: PacketMark?
+        /// The raw value of the upright picture's ``Flip``; `nil` if it isn't flipped.
+        var flip: Int32?
 
         private enum CodingKeys: String, CodingKey {
             case isOn = "on"
             case isMuted = "muted"
             case isSpeaking = "speaking"
             case hasAlpha = "alpha"
+            case mark, flip
         }
     }
 
@@ -85,6 +90,12 @@ struct UserCommand: Sendable, Hashable, Codable {
 }
 
 extension UserState.Stream {
+    /// What receivers have to know of the packets.
+    var details: OutgoingPackets.Details {
+        get { .init(mark: mark, flip: flip.flatMap(Flip.init) ?? .none) }
+        set { (mark, flip) = (newValue.mark, newValue.flip == .none ? nil : newValue.flip.rawValue) }
+    }
+
     mutating func apply(_ change: StreamChange) {
         switch change {
         case .status(let isOn): self.isOn = isOn
