@@ -220,7 +220,7 @@ package final class PeerConnection: Sendable {
     }
 
     /// Returns the statistics (`get-stats`), as `webrtcbin` names them.
-    package func statistics() async throws(PeerConnectionError) -> Structure {
+    func report() async throws(PeerConnectionError) -> Structure {
         try await reply { promise in
             element.emit("get-stats", .object(nil), .boxed(promise))
         } reading: {

@@ -54,13 +54,18 @@ import WebRTC
         await #expect(throws: PeerConnectionError.closed) { try await peer.connection.makeOffer() }
     }
 
-    @Test("NW-1: the statistics of a connection that is up name its streams")
+    @Test("SE-12 the statistics of a connection that is up count what it sends and receives")
     func statistics() async throws {
         let (alice, bob) = try (Peer(sending: Self.camera), Peer())
         try await alice.call(bob)
         #expect(try await eventually { bob.numbers.all.count >= 5 })
-        let statistics = try await alice.connection.statistics()
-        #expect(statistics.fieldNames.contains { $0.hasPrefix("rtp-outbound-stream-stats") })
+        let sent = try #require(try await alice.connection.statistics().values.first)
+        let received = try #require(try await bob.connection.statistics().values.first)
+        #expect(sent.packets >= 5 && sent.bytes >= 5 * 20 && sent.jitter == nil)
+        #expect(received.packets >= 5 && received.bytes >= 5 * 20 && received.jitter != nil)
+        #expect(sent.packetsLost == 0 && received.packetsLost == 0)
+        // Once the other side has reported.
+        #expect(try await eventually { (try? await alice.connection.statistics())?.values.first?.roundTripTime != nil })
         alice.stop()
         bob.stop()
     }
