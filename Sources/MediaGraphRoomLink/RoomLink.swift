@@ -294,6 +294,11 @@ final class RoomLink: RoomTransport {
         }
     }
 
+    /// Processes of one machine use no network.
+    func networkStatistics(
+        of key: StreamKey, _ direction: StreamStatistics.Direction
+    ) -> NetworkStatistics? { nil }
+
     func requestShare(_ user: String) throws(MediaGraphError) -> ShareDecision {
         try directory.claimShare(user)
     }

@@ -278,18 +278,28 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
 
     /// The counters of the streams that the user sends, and of those that the session reads.
     private var counters: [StreamMeter.Reading] {
-        let (inputs, outputs) = state.withLock { ($0.inputs, $0.outputs) }
+        let (inputs, outputs, room) = state.withLock { ($0.inputs, $0.outputs, $0.membership?.room) }
+        func withNetwork(_ counters: StreamStatistics, _ key: StreamKey) -> StreamStatistics {
+            var counters = counters
+            counters.network = room?.networkStatistics(of: key, counters.direction)
+            return counters
+        }
         let sent = inputs.compactMap { input in
-            input.publisher.counters.map { StreamMeter.Reading(input.publisher.kind.inputPad, $0) }
+            input.publisher.counters.map { counters in
+                let kind = input.publisher.kind
+                return StreamMeter.Reading(
+                    kind.inputPad, withNetwork(counters, StreamKey(user: counters.user, kind: kind)))
+            }
         }
         let received = outputs.compactMap { output -> StreamMeter.Reading? in
             guard case .of(let key) = output.key else { return nil }
             let statistics = output.reader.statistics
             return (
                 output.key.padName,
-                StreamStatistics(
-                    key, .received, statistics, lost: statistics.dropped.load(ordering: .relaxed), output.stream?.format
-                )
+                withNetwork(
+                    StreamStatistics(
+                        key, .received, statistics, lost: statistics.dropped.load(ordering: .relaxed),
+                        output.stream?.format), key)
             )
         }
         return sent + received

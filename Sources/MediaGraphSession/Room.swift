@@ -205,6 +205,11 @@ final class Room: Sendable {
         return (here + (transport?.remoteUsers.keys.map(\.self) ?? [])).sorted()
     }
 
+    /// The numbers of a stream that crosses a network; `nil` if it doesn't.
+    func networkStatistics(of key: StreamKey, _ direction: StreamStatistics.Direction) -> NetworkStatistics? {
+        state.withLock { $0.transport }?.networkStatistics(of: key, direction)
+    }
+
     // MARK: The transport
 
     /// Makes and starts the transport if the room has users but no transport, and stops it if the room has no users any

@@ -73,6 +73,10 @@ package protocol RoomTransport: AnyObject, Sendable {
     /// Asks the sender of a remote user's stream for a key frame, before which local readers can show nothing.
     func requestKeyFrame(_ key: StreamKey)
 
+    /// The numbers of the last second of a local user's stream that is sent over a network, or of a remote user's that is
+    /// received; `nil` if there are none. Called once a second for each stream; answer at once.
+    func networkStatistics(of key: StreamKey, _ direction: StreamStatistics.Direction) -> NetworkStatistics?
+
     /// Decides whether a local user may share. Throws if the transport can't decide.
     ///
     /// The room decides one share at a time: until this returns, other local users who want to share wait. It may be

@@ -159,6 +159,11 @@ package enum SessionMessage {
                 ("width", "int", "of video, in pixels"), ("height", "int", "of video, in pixels"),
                 ("frames", "uint64", "frames or blocks since the user joined"), ("bytes", "uint64", "their bytes"),
                 ("lost", "uint64", "frames or blocks dropped since the user joined"),
+                ("network-bits-per-second", "double", "of encoded media, if the stream crosses a network"),
+                ("packets-lost", "uint64", "packets lost on the network"),
+                ("packet-loss", "double", "the share of packets lost lately, from 0 to 1"),
+                ("jitter", "double", "how much the packets' transit times vary, in seconds"),
+                ("round-trip-time", "double", "the time to the server and back, in seconds"),
             ]),
         MessageDeclaration(
             shareRefusedName, "The share of this session's user isn't sent while another user shares",

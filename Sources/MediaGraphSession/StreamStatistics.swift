@@ -31,16 +31,19 @@ public struct StreamStatistics: Sendable, Hashable {
     /// Frames, or blocks of sound, dropped since the user joined: for a sent stream, because a reader in another process was
     /// too slow or another user shared; for a received one, because this session was too slow or couldn't show them.
     public var lost: UInt64
+    /// The stream's numbers on the network; `nil` if it doesn't cross one, and in its first seconds.
+    public var network: NetworkStatistics?
 
     /// Creates statistics.
     public init(
         user: String, stream: UserStream, direction: Direction, framesPerSecond: Double = 0, bitsPerSecond: Double = 0,
-        width: Int? = nil, height: Int? = nil, frames: UInt64 = 0, bytes: UInt64 = 0, lost: UInt64 = 0
+        width: Int? = nil, height: Int? = nil, frames: UInt64 = 0, bytes: UInt64 = 0, lost: UInt64 = 0,
+        network: NetworkStatistics? = nil
     ) {
         (self.user, self.stream, self.direction) = (user, stream, direction)
         (self.framesPerSecond, self.bitsPerSecond) = (framesPerSecond, bitsPerSecond)
         (self.width, self.height) = (width, height)
-        (self.frames, self.bytes, self.lost) = (frames, bytes, lost)
+        (self.frames, self.bytes, self.lost, self.network) = (frames, bytes, lost, network)
     }
 }
 
@@ -67,7 +70,7 @@ extension StreamStatistics {
             [
                 ("user", user), ("kind", stream.rawValue), ("direction", direction.rawValue),
                 ("frames-per-second", framesPerSecond), ("bits-per-second", bitsPerSecond),
-            ] + size + [("frames", frames), ("bytes", bytes), ("lost", lost)])
+            ] + size + [("frames", frames), ("bytes", bytes), ("lost", lost)] + (network?.fields ?? []))
     }
 
     init?(_ structure: Structure) {
@@ -80,7 +83,7 @@ extension StreamStatistics {
             bitsPerSecond: structure["bits-per-second"] ?? 0,
             width: structure["width", as: Int32.self].map(Int.init),
             height: structure["height", as: Int32.self].map(Int.init), frames: structure["frames"] ?? 0,
-            bytes: structure["bytes"] ?? 0, lost: structure["lost"] ?? 0)
+            bytes: structure["bytes"] ?? 0, lost: structure["lost"] ?? 0, network: NetworkStatistics(structure))
     }
 
     /// Returns the statistics of all streams in the property or message, in its order.

@@ -104,14 +104,19 @@ public struct BeepAndFlash: Sendable {
         clock.advance(by: .seconds(2))
     }
 
-    /// Sends this many seconds of film while it plays, from threads that end with the film or with the graph. The picture is
-    /// sent this much later than the sound of the same time.
-    public func sendLive(pictureDelay: Duration, seconds: Int) {
-        NativeThread("flashes") { [camera] in
-            for index in 0..<seconds * 25 {
-                let time = ClockTime.milliseconds(UInt64(index) * 40)
-                guard camera.sender.wait(until: time + pictureDelay) else { return }
-                try? sendNow(camera.sender, Self.frame(index), Self.description(at: time))
+    /// Sends numbered frames and this many seconds of beeps while they play, from threads that end with the graph. The picture
+    /// is sent this much later than the sound of the same time.
+    public func sendLive(pictureDelay: Duration, seconds: Int) throws {
+        let frames = try (0..<UInt32(seconds * 25)).map {
+            try TestFrame.numbered($0, width: 128, height: 72, rate: Self.frameRate)
+        }
+        NativeThread("frames") { [camera] in
+            for frame in frames {
+                guard let time = frame.timestamp, camera.sender.wait(until: time + pictureDelay) else { return }
+                let description = FrameDescription(
+                    width: frame.width, height: frame.height, format: frame.format, framesPerSecond: Self.frameRate,
+                    timestamp: time)
+                try? sendNow(camera.sender, frame.bytes, description)
             }
         }.detach()
         NativeThread("beeps") { [self] in
@@ -177,7 +182,7 @@ public final class BeepAndFlashWatch: Sendable {
         }
     }
 
-    public func look(at frame: borrowing VideoFrame) {
+    private func look(at frame: borrowing VideoFrame) {
         let (isBright, time) = (frame.packedBytes[0] > 120, frame.runningTime?.seconds ?? -1)
         seen.withLock { seen in
             seen.frames += 1

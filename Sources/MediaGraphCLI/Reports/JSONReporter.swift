@@ -88,6 +88,22 @@ struct JSONReporter: RunReporter {
             var frames: UInt64
             var bytes: UInt64
             var lost: UInt64
+            var network: Network?
+        }
+
+        struct Network: Encodable {
+            var bitsPerSecond: Double
+            var packetsLost: UInt64
+            var packetLoss: Double
+            var jitterMilliseconds: Double?
+            var roundTripMilliseconds: Double?
+
+            init(_ statistics: NetworkStatistics) {
+                bitsPerSecond = statistics.bitsPerSecond
+                (packetsLost, packetLoss) = (statistics.packetsLost, statistics.packetLoss)
+                jitterMilliseconds = statistics.jitter.map { $0 / .milliseconds(1) }
+                roundTripMilliseconds = statistics.roundTripTime.map { $0 / .milliseconds(1) }
+            }
         }
 
         var event = JSONEvent.streams
@@ -100,7 +116,8 @@ struct JSONReporter: RunReporter {
                 Stream(
                     user: $0.user, kind: $0.stream.rawValue, direction: $0.direction.rawValue,
                     framesPerSecond: $0.framesPerSecond, bitsPerSecond: $0.bitsPerSecond, width: $0.width,
-                    height: $0.height, frames: $0.frames, bytes: $0.bytes, lost: $0.lost)
+                    height: $0.height, frames: $0.frames, bytes: $0.bytes, lost: $0.lost,
+                    network: $0.network.map(Network.init))
             }
         }
     }

@@ -100,17 +100,30 @@ struct SessionRoster {
         return (here + Self.waiting(for: missing)).joined(separator: " · ")
     }
 
-    /// Returns `640×360 30 fps 83 Mbit/s, 2 lost`.
+    /// Returns `640×360 30 fps 83 Mbit/s, 2 lost`, and for a stream on a network its bit rate there, with
+    /// `, 3 % of packets lost, 40 ms round trip`.
     private static func text(_ numbers: StreamStatistics) -> String {
         var parts = [String]()
         if let width = numbers.width, let height = numbers.height {
             parts.append("\(width)×\(height) \(Numbers.fixed(numbers.framesPerSecond, 0)) fps")
         }
         let units = [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")]
-        let (scale, unit) = units.first { numbers.bitsPerSecond >= $0.0 } ?? (1, "bit/s")
-        let value = numbers.bitsPerSecond / scale
+        let bits = numbers.network?.bitsPerSecond ?? numbers.bitsPerSecond
+        let (scale, unit) = units.first { bits >= $0.0 } ?? (1, "bit/s")
+        let value = bits / scale
         parts.append("\(Numbers.fixed(value, value < 10 && scale > 1 ? 1 : 0)) \(unit)")
-        return parts.joined(separator: " ") + (numbers.lost > 0 ? ", \(numbers.lost) lost" : "")
+        let lost = numbers.lost > 0 ? ["\(numbers.lost) lost"] : []
+        return ([parts.joined(separator: " ")] + lost + (numbers.network.map(text) ?? [])).joined(separator: ", ")
+    }
+
+    /// Returns `3 % of packets lost` if some are, and `40 ms round trip` if it is known.
+    private static func text(_ network: NetworkStatistics) -> [String] {
+        // The least that is shown as lost is not zero.
+        let loss =
+            network.packetLoss > 0 ? "\(max(1, Int((100 * network.packetLoss).rounded()))) % of packets lost" : nil
+        let milliseconds = network.roundTripTime.map { $0 / .milliseconds(1) }
+        let time = milliseconds.map { "\(Numbers.fixed($0, $0 < 10 ? 1 : 0)) ms round trip" }
+        return [loss, time].compactMap(\.self)
     }
 
     /// Returns `alice`, or `alice (Alice Smith)` if the user has a display name.

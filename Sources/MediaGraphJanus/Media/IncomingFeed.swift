@@ -97,6 +97,11 @@ final class IncomingFeed: Feed {
         _ = pad.link(to: input)
     }
 
+    /// The SSRCs of the streams that have arrived.
+    var ssrcs: [StreamKind: UInt32] {
+        pads.withLock { $0 }.compactMapValues { $0.currentCaps?[0]["ssrc"] }
+    }
+
     /// Records whether the user sends a stream.
     func setAnnounced(_ isOn: Bool, _ kind: StreamKind) { streams[kind]?.setAnnounced(isOn) }
 

@@ -7,7 +7,7 @@ struct MediaFormat: Sendable {
     private let elements: String
     private let fields: String
     /// The stream's SSRC. The offer names it, because Janus drops packets with an SSRC that it doesn't know.
-    private let ssrc: UInt32
+    let ssrc: UInt32
 
     private init(elements: String, fields: String) {
         (self.elements, self.fields) = (elements, fields)

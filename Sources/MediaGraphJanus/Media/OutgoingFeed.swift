@@ -72,6 +72,9 @@ final class OutgoingFeed: Feed {
     /// What the others have to know of the streams' packets.
     var details: [StreamKind: OutgoingPackets.Details] { streams.mapValues(\.details) }
 
+    /// The streams' SSRCs.
+    var ssrcs: [StreamKind: UInt32] { streams.mapValues(\.ssrc) }
+
     /// Sets the highest resolution of a stream that a remote user wants; `nil` if nobody wants the stream.
     func setDemand(_ demand: Resolution?, of stream: RoomStream) {
         streams[stream.key.kind]?.setDemand(demand, of: stream)

@@ -11,6 +11,7 @@ final class OutgoingStream: Sendable {
     /// The pad of the m-line.
     private let output: Pad
     private let packets: OutgoingPackets
+    let ssrc: UInt32
 
     /// Adds the elements to a pipeline, and links them to the pad of an m-line. Throws `processingFailed` if an element is
     /// missing. `detailsChanged` is called on a streaming thread when the others should hear of the details at once.
@@ -27,7 +28,7 @@ final class OutgoingStream: Sendable {
         else {
             throw .processingFailed(.init("\(key.user)'s \(key.kind.rawValue)", actual: "its encoder can't be created"))
         }
-        (reader, output) = (source.reader, pad)
+        (reader, output, ssrc) = (source.reader, pad, format.ssrc)
         packets = OutgoingPackets(isSound: key.kind.isSound, changed: detailsChanged)
         packets.watch(input, pad, of: encoder)
         for element in [source.element, encoder] { pipeline.add(element) }

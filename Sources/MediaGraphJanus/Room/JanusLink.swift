@@ -73,6 +73,12 @@ final class JanusLink: RoomTransport {
 
     func requestKeyFrame(_ key: StreamKey) { room.inputs.yield(.keyFrame(key)) }
 
+    func networkStatistics(
+        of key: StreamKey, _ direction: StreamStatistics.Direction
+    ) -> NetworkStatistics? {
+        shared.network.withLock { $0[NetworkStream(key: key, direction: direction)] }
+    }
+
     func requestShare(_ user: String) throws(MediaGraphError) -> ShareDecision {
         let sharer = shared.remoteSharer.withLock { $0 }
         typealias Answer = (Result<ShareDecision, MediaGraphError>, isNew: Bool)
@@ -122,6 +128,8 @@ final class JanusShared: Sendable {
     let remoteSharer = Mutex<String?>(nil)
     /// What is known of the share that a local user wants.
     let shareRequest = Mutex(ShareRequest.free)
+    /// The numbers of the last second.
+    let network = Mutex<[NetworkStream: NetworkStatistics]>([:])
     /// The number of feeds whose elements are ending.
     let endingFeeds = BlockingMonitor(0)
     /// The number of commands that wait to be sent.

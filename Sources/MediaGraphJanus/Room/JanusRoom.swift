@@ -80,6 +80,7 @@ actor JanusRoom {
             await client.start()
             await announceRegularly()
         }
+        Task(executorPreference: thread) { [self] in await measureRegularly() }
     }
 
     private func handle(_ input: Input) {

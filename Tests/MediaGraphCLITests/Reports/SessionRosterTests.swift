@@ -103,6 +103,15 @@ import Testing
         #expect(line() == ["  call  alice: video · bob: audio, video"])
         _ = roster.add(.userStream(node: "call", user: "alice", kind: "video", isOn: false))
         #expect(line() == ["  call  alice · bob: audio 64 kbit/s, video"])
+        // Over a network, its bit rate is shown instead of the raw one.
+        var crossing = received
+        crossing.network = NetworkStatistics(
+            bitsPerSecond: 31_000, packetLoss: 0.002, roundTripTime: .microseconds(4200))
+        roster.set(SessionStatistics(node: "call", streams: [crossing]))
+        #expect(line(90) == ["  call  alice · bob: audio 31 kbit/s, 1 % of packets lost, 4.2 ms round trip, video"])
+        crossing.network = NetworkStatistics(bitsPerSecond: 31_000, roundTripTime: .milliseconds(120))
+        roster.set(SessionStatistics(node: "call", streams: [crossing]))
+        #expect(line() == ["  call  alice · bob: audio 31 kbit/s, 120 ms round trip, video"])
         roster.set(SessionStatistics(node: "call", streams: []))
         #expect(line() == ["  call  alice · bob: audio, video"])
     }

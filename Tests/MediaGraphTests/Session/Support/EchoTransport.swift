@@ -118,6 +118,10 @@ final class EchoTransport: RoomTransport {
     func streamChanged(_ key: StreamKey, _ change: StreamChange) { calls.add("\(key.user) \(key.kind) \(change.text)") }
     func requestKeyFrame(_ key: StreamKey) { calls.add("key frame of \(key.user)") }
 
+    func networkStatistics(
+        of key: StreamKey, _ direction: StreamStatistics.Direction
+    ) -> NetworkStatistics? { nil }
+
     func requestShare(_ user: String) -> ShareDecision {
         calls.add("share of \(user)")
         guard grantsShares else { return .sharedBy(Self.user) }
