@@ -3,16 +3,17 @@ import GStreamer
 /// The numbers of a stream that crosses a network, in one second (Zoom's `ZoomVideoSDKVideoStatisticInfo`, Agora's
 /// `RemoteVideoStats`, ZEGO's `ZegoPlayStreamQuality`; the terms are those of W3C's Identifiers for WebRTC's Statistics).
 ///
-/// They are about the way between this program and the server: of a sent stream as the server reports it, of a received one as
-/// it arrives here.
+/// They cover the path between this program and the server. For a sent stream, the server reports the losses; for a received
+/// stream, this program counts them.
 public struct NetworkStatistics: Sendable, Hashable {
     /// Bits of encoded media in each second. 0 while nobody reads the stream.
     public var bitsPerSecond: Double
-    /// The number of packets lost since the connection began. Those that were sent again, and came, don't count.
+    /// The number of packets lost since the connection began. For a received stream, packets recovered by retransmission aren't
+    /// counted; for a sent stream, they are.
     public var packetsLost: UInt64
-    /// The share of packets that were lost lately, from 0 to 1.
+    /// The fraction of packets lost recently, from 0 to 1, counted like ``packetsLost``.
     public var packetLoss: Double
-    /// How much the packets' transit times vary, on average; `nil` if the server doesn't report it.
+    /// How much the packets' transit times vary, on average; `nil` for a sent stream.
     public var jitter: Duration?
     /// The time to the server and back; `nil` before it is known, and while the program sends nothing.
     public var roundTripTime: Duration?

@@ -161,7 +161,7 @@ package enum SessionMessage {
                 ("lost", "uint64", "frames or blocks dropped since the user joined"),
                 ("network-bits-per-second", "double", "of encoded media, if the stream crosses a network"),
                 ("packets-lost", "uint64", "packets lost on the network"),
-                ("packet-loss", "double", "the share of packets lost lately, from 0 to 1"),
+                ("packet-loss", "double", "the fraction of packets lost recently, from 0 to 1"),
                 ("jitter", "double", "how much the packets' transit times vary, in seconds"),
                 ("round-trip-time", "double", "the time to the server and back, in seconds"),
             ]),

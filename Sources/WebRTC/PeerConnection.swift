@@ -28,6 +28,9 @@ package final class PeerConnection: Sendable {
         var channels: [ObjectReference] = []
         /// The channel to send with, once it is open.
         var open: ObjectReference?
+        /// The jitter buffers of what is received.
+        var jitterBuffers: [WeakElement] = []
+        var soundLatency: UInt32 = 200
         var isClosed = false
         var handler: (@Sendable (Event) -> Void)?
     }
@@ -67,6 +70,13 @@ package final class PeerConnection: Sendable {
         if !turn.isEmpty { element.configure("turn-server", to: turn) }
     }
 
+    /// Sets how long the receiver waits for lost and reordered packets, in milliseconds. Lost video is requested again; lost
+    /// sound isn't, since Janus 1.1.2 doesn't keep it, and each request for it would delay one for video.
+    package func setLatency(video: UInt32, sound: UInt32) {
+        parts.withLock { $0.soundLatency = sound }
+        element.configure("latency", to: video)
+    }
+
     /// Uses this address alone, such as 127.0.0.1, instead of those of the network interfaces. Call it before the first
     /// description.
     package func useAddress(_ address: String) {
@@ -93,6 +103,7 @@ package final class PeerConnection: Sendable {
                 pad.direction == .source,
                 let transceiver = pad.objectProperty("transceiver")
             else { return }
+            if transceiver.enumValue("kind") == Self.audio { configureSound(pad) }
             handle(.media(pad, mLine: Int(transceiver.uint32("mlineindex"))))
         }
         // Requests retransmission of lost packets (NACK), which GStreamer 1.22 doesn't do by default. Set everywhere, because
@@ -100,11 +111,15 @@ package final class PeerConnection: Sendable {
         element.onSignal("on-new-transceiver") { arguments in
             arguments.object(0).map { ObjectReference(retaining: $0) }?.setBool("do-nack", true)
         }
-        element.onSignal("deep-element-added") { arguments in
+        element.onSignal("deep-element-added") { [weak self] arguments in
             guard let part = arguments.object(1).map({ Element(retaining: $0) }) else { return }
             switch part.typeName {
-            // Janus keeps packets for retransmission once it has got a report. By default, that takes up to 7.5 s.
-            case "GstRtpSession": part.configure("rtcp-min-interval", to: UInt64(Self.reportInterval.nanoseconds))
+            case "GstRtpSession":
+                part.configure("rtcp-min-interval", to: UInt64(Self.reportInterval.nanoseconds))
+                part.configure("rtcp-fraction", to: Self.rtcpBitsPerSecond)
+            case "GstRtpJitterBuffer":
+                let buffer = WeakElement(ElementInstance(UnsafeMutableRawPointer(part.element)))
+                self?.parts.withLock { $0.jitterBuffers.append(buffer) }
             // Sends what the session has made.
             case "TransportSendBin": part.staticPad("rtcp_sink")?.setTap(RTCPSplitter())
             default: break
@@ -118,6 +133,21 @@ package final class PeerConnection: Sendable {
         element.watchProperty("connection-state") { [weak self] in
             guard let self, let state = State(rawValue: element.enumValue("connection-state")) else { return }
             handle(.state(state))
+        }
+    }
+
+    /// Turns off requests for lost packets of the sound that is received at a pad, and sets its jitter buffer's latency.
+    private func configureSound(_ pad: Pad) {
+        guard let ssrc: UInt32 = pad.currentCaps?[0]["ssrc"] else { return }
+        let buffer = jitterBuffer(of: ssrc)
+        buffer?.configure("do-retransmission", to: false)
+        buffer?.configure("latency", to: parts.withLock { $0.soundLatency })
+    }
+
+    /// The jitter buffer of what is received with this SSRC; `nil` if there is none.
+    func jitterBuffer(of ssrc: UInt32) -> Element? {
+        parts.withLock { $0.jitterBuffers }.lazy.compactMap(\.element).first {
+            $0.staticPad("sink")?.currentCaps?[0]["ssrc"] == ssrc
         }
     }
 
@@ -163,8 +193,13 @@ package final class PeerConnection: Sendable {
         return pad
     }
 
-    /// How long it takes between two reports, more or less.
+    /// The approximate interval between RTCP reports. Janus keeps packets for retransmission only after it has received a report,
+    /// which takes up to 7.5 s by default.
     private static let reportInterval = Duration.milliseconds(500)
+
+    /// The bandwidth for RTCP. The default is 5 % of the media's bit rate, which `webrtcbin` 1.22 learns too late; until then,
+    /// requests for lost packets and the reports after them are delayed.
+    private static let rtcpBitsPerSecond = 50_000.0
 
     /// `GST_WEBRTC_KIND_AUDIO`.
     private static let audio: Int32 = 1

@@ -4,25 +4,33 @@ import GStreamer
 
 /// What an RTP packet says of its media (RFC 3550), read from a buffer.
 package struct RTPPacket: Sendable {
-    /// The time in units of the stream's clock rate, from any beginning.
+    /// The time in units of the stream's clock rate, with an arbitrary start.
     package let timestamp: UInt32
     /// The marker. VP8 and H.264 set it on the last packet of a frame.
-    package let isMarked: Bool
-    /// The end of the payload; `nil` if the payload is too short.
+    package let hasMarker: Bool
+    /// The end of the payload, if it ends a frame; `nil` if the payload is too short.
     package let payloadEnd: PayloadEnd?
     /// The picture's orientation; `nil` if the packet doesn't say.
     package let orientation: VideoOrientation?
 
-    /// `nil` if the buffer isn't an RTP packet. `orientationID` is the number of the header extension with the orientation.
-    package init?(_ buffer: BufferAccess, orientationID: UInt8? = nil) {
+    /// `nil` if the buffer isn't an RTP packet.
+    ///
+    /// - Parameters:
+    ///   - isSound: If true, every packet ends a frame; otherwise only packets with the marker do.
+    ///   - orientationID: The ID of the header extension with the orientation.
+    package init?(_ buffer: BufferAccess, isSound: Bool, orientationID: UInt8? = nil) {
         var rtp = GstRTPBuffer()
         guard gst_rtp_buffer_map(buffer.raw, GST_MAP_READ, &rtp) != 0 else { return nil }
         defer { gst_rtp_buffer_unmap(&rtp) }
         timestamp = gst_rtp_buffer_get_timestamp(&rtp)
-        isMarked = gst_rtp_buffer_get_marker(&rtp) != 0
-        let payload = UnsafeRawBufferPointer(
-            start: gst_rtp_buffer_get_payload(&rtp), count: Int(gst_rtp_buffer_get_payload_len(&rtp)))
-        payloadEnd = PayloadEnd(of: payload)
+        hasMarker = gst_rtp_buffer_get_marker(&rtp) != 0
+        // Read only where needed: mapping an outgoing packet's payload copies it.
+        payloadEnd =
+            isSound || hasMarker
+            ? PayloadEnd(
+                of: UnsafeRawBufferPointer(
+                    start: gst_rtp_buffer_get_payload(&rtp), count: Int(gst_rtp_buffer_get_payload_len(&rtp))))
+            : nil
         orientation = orientationID.flatMap { id in
             var data: gpointer?
             var size: guint = 0

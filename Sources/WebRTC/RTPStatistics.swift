@@ -7,7 +7,7 @@ package struct RTPStatistics: Sendable, Hashable {
     package var bytes: UInt64 = 0
     package var packets: UInt64 = 0
     package var packetsLost: Int64 = 0
-    /// Of a sent stream: the share of packets that were lost between the receiver's last two reports.
+    /// Of a sent stream: the fraction of packets that were lost between the receiver's last two reports.
     package var fractionLost: Double?
     /// Of a received stream, in seconds.
     package var jitter: Double?
@@ -38,7 +38,9 @@ extension PeerConnection {
                 guard let packets: UInt64 = fields["packets-received"], packets > 0 else { continue }
                 statistics[ssrc, default: RTPStatistics()].packets = packets
                 statistics[ssrc]?.bytes = fields["bytes-received"] ?? 0
-                statistics[ssrc]?.packetsLost = fields["packets-lost"] ?? 0
+                // `webrtcbin` 1.22 may report the losses of another stream's jitter buffer.
+                let counters = try? jitterBuffer(of: ssrc)?.property("stats", as: Structure.self)
+                statistics[ssrc]?.packetsLost = Int64(counters?["num-lost", as: UInt64.self] ?? 0)
                 statistics[ssrc]?.jitter = fields["jitter"]
             default: break
             }

@@ -1,8 +1,8 @@
 import CGStreamerSDP
 
-/// RTP header extensions (RFC 8285). The answers of `webrtcbin` 1.22 refuse those that it doesn't know.
+/// RTP header extensions (RFC 8285). `webrtcbin` 1.22 omits extensions that it doesn't know from its answers.
 extension SessionDescription {
-    /// The numbers that the m-lines give to the extension with this URI, by the numbers of the m-lines.
+    /// The IDs that the m-lines give to the extension with this URI, by the numbers of the m-lines.
     package func extensionIDs(_ uri: String) -> [Int: UInt8] {
         var ids: [Int: UInt8] = [:]
         withMedia { mLine, media in
@@ -11,7 +11,7 @@ extension SessionDescription {
                 guard attribute.key.map({ String(cString: $0) }) == "extmap", let value = attribute.value else {
                     continue
                 }
-                // With a direction behind the number, and attributes behind the URI.
+                // A direction may follow the ID, and attributes may follow the URI.
                 let words = String(cString: value).split(separator: " ")
                 guard words.count > 1, words[1] == uri,
                     let id = words[0].split(separator: "/").first.flatMap({ UInt8($0) }),
@@ -23,13 +23,14 @@ extension SessionDescription {
         return ids
     }
 
-    /// The numbers for which the extension's header is one byte.
+    /// The IDs that the one-byte header allows.
     private static let oneByteIDs: ClosedRange<UInt8> = 1...14
 
-    /// The description with an extension in these m-lines.
+    /// The description with an extension in these m-lines, unless they have it.
     package func adding(extension uri: String, _ ids: [Int: UInt8]) -> SessionDescription {
+        let known = extensionIDs(uri)
         let text = withMedia { mLine, media in
-            if let id = ids[mLine] { gst_sdp_media_add_attribute(media, "extmap", "\(id) \(uri)") }
+            if let id = ids[mLine], known[mLine] == nil { gst_sdp_media_add_attribute(media, "extmap", "\(id) \(uri)") }
         }
         return text.map { SessionDescription(type, sdp: $0) } ?? self
     }

@@ -104,15 +104,14 @@ public struct BeepAndFlash: Sendable {
         clock.advance(by: .seconds(2))
     }
 
-    /// Sends numbered frames and this many seconds of beeps while they play, from threads that end with the graph. The picture
-    /// is sent this much later than the sound of the same time.
-    public func sendLive(pictureDelay: Duration, seconds: Int) throws {
+    /// Sends numbered frames and this many seconds of beeps while they play, from threads that end with the graph.
+    public func sendLive(seconds: Int) throws {
         let frames = try (0..<UInt32(seconds * 25)).map {
             try TestFrame.numbered($0, width: 128, height: 72, rate: Self.frameRate)
         }
         NativeThread("frames") { [camera] in
             for frame in frames {
-                guard let time = frame.timestamp, camera.sender.wait(until: time + pictureDelay) else { return }
+                guard let time = frame.timestamp, camera.sender.wait(until: time) else { return }
                 let description = FrameDescription(
                     width: frame.width, height: frame.height, format: frame.format, framesPerSecond: Self.frameRate,
                     timestamp: time)
@@ -120,10 +119,13 @@ public struct BeepAndFlash: Sendable {
             }
         }.detach()
         NativeThread("beeps") { [self] in
+            var random = SplitMix64(state: seed)
             for index in 0..<seconds * 100 {
                 let time = ClockTime.milliseconds(UInt64(index) * 10)
                 guard microphone.sender.wait(until: time) else { return }
-                try? sendNow(microphone.sender, sound(index), at: time)
+                // Noise, as of a real microphone: packets of silence are all alike.
+                let noisy = sound(index).map { $0 + Int16.random(in: -20...20, using: &random) }
+                try? sendNow(microphone.sender, noisy, at: time)
             }
         }.detach()
     }

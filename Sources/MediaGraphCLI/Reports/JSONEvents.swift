@@ -27,7 +27,7 @@ enum JSONEvent: String, Codable, CaseIterable, Sendable {
             "node, user, speaking: a user began (true) or stopped (false) speaking, by the microphone's level"
         case .stalled: "node, user, kind, stalled: a stream that the graph reads stalled (true) or resumed (false)"
         case .streams:
-            "node, streams {user, kind, direction (sent or received), framesPerSecond, bitsPerSecond, width, height, frames, bytes, lost, network {bitsPerSecond, packetsLost, packetLoss (0 to 1), jitterMilliseconds, roundTripMilliseconds} (if it crosses one)}: the streams that a session sends and reads, every second"
+            "node, streams {user, kind, direction (sent or received), framesPerSecond, bitsPerSecond, width, height, frames, bytes, lost, network {bitsPerSecond, packetsLost, packetLoss (0 to 1), jitterMilliseconds, roundTripMilliseconds} (of a stream on a network, after its first seconds; the times if they are known)}: the streams that a session sends and reads, every second"
         case .refused: "node, user, kind, reason: a share must wait until another user's share ends"
         case .format: "node, device, format: a format of the device was chosen"
         case .lost: "node, device, lostAt (seconds), reason: a device was lost"

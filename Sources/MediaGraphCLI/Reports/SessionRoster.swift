@@ -118,7 +118,7 @@ struct SessionRoster {
 
     /// Returns `3 % of packets lost` if some are, and `40 ms round trip` if it is known.
     private static func text(_ network: NetworkStatistics) -> [String] {
-        // The least that is shown as lost is not zero.
+        // At least 1 % if any packet was lost.
         let loss =
             network.packetLoss > 0 ? "\(max(1, Int((100 * network.packetLoss).rounded()))) % of packets lost" : nil
         let milliseconds = network.roundTripTime.map { $0 / .milliseconds(1) }

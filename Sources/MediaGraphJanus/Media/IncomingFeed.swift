@@ -12,23 +12,28 @@ final class IncomingFeed: Feed {
     /// What each m-line is, by its number.
     private let kinds: [Int: StreamKind]
     private let streams: [StreamKind: IncomingStream]
-    /// The numbers of the header extension with the orientation, by m-line.
+    /// The IDs of the header extension with the orientation, by m-line.
     private let orientationIDs: [Int: UInt8]
     private let pads = Mutex<[StreamKind: Pad]>([:])
     private let report: @Sendable (FeedProblem) -> Void
 
-    /// How long the jitter buffer waits for lost and reordered packets, in milliseconds.
-    static let jitterLatency: UInt32 = 100
+    /// How long the jitter buffer waits for lost and reordered packets of sound, in milliseconds. Readers take this as the
+    /// latency of all streams.
+    static let soundLatency: UInt32 = 100
+
+    /// The same for video. If a retransmitted packet is lost too, Janus 1.1.2 retransmits it no sooner than 200 ms later. The frame
+    /// is then too late to be shown, but the frames after it can be decoded.
+    static let videoLatency: UInt32 = 300
 
     /// - Parameters:
     ///   - subscription: The server's offer.
     ///   - isShare: Whether it is a feed of a share, or else of cameras and a microphone. Others are left out.
     ///   - stream: Returns the stream to write to.
-    ///   - state: Returns what the user has announced of a stream.
+    ///   - state: Returns what the user has announced of a stream; `nil` before that.
     ///   - report: Called on any thread with problems of the elements.
     init(
         _ subscription: VideoRoom.Subscription, isShare: Bool, servers: ICEServers, stream: (StreamKind) -> RoomStream,
-        state: (StreamKind) -> UserState.Stream, report: @escaping @Sendable (FeedProblem) -> Void
+        state: (StreamKind) -> UserState.Stream?, report: @escaping @Sendable (FeedProblem) -> Void
     ) throws(MediaGraphError) {
         pipeline = Pipeline()
         connection = try PeerConnection.make()
@@ -40,7 +45,7 @@ final class IncomingFeed: Feed {
         for kind in kinds.values { streams[kind] = IncomingStream(stream(kind), state(kind), sync: sync) }
         self.streams = streams
         connection.setServers(stun: servers.stun, turn: servers.turn)
-        connection.element.configure("latency", to: Self.jitterLatency)
+        connection.setLatency(video: Self.videoLatency, sound: Self.soundLatency)
         pipeline.useClock(.system)
         pipeline.watch(report)
         pipeline.add(connection.element)
@@ -103,7 +108,7 @@ final class IncomingFeed: Feed {
     }
 
     /// Records whether the user sends a stream.
-    func setAnnounced(_ isOn: Bool, _ kind: StreamKind) { streams[kind]?.setAnnounced(isOn) }
+    func setAllowed(_ isOn: Bool, _ kind: StreamKind) { streams[kind]?.setAllowed(isOn) }
 
     /// Records what the user has announced of a stream's packets.
     func setDetails(_ details: OutgoingPackets.Details, _ kind: StreamKind) { streams[kind]?.setDetails(details) }

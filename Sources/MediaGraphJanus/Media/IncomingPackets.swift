@@ -5,7 +5,7 @@ import Synchronization
 import WebRTC
 
 /// Watches a remote user's stream behind `webrtcbin`: gives the packets the orientation and the time of capture of their
-/// media, and timestamps that keep them in step with the feed's other streams. Depayloaders and decoders pass this on.
+/// media, which depayloaders and decoders pass on, and finds out how the stream stays in step with the feed's others.
 ///
 /// `@unchecked Sendable`: only the streaming thread uses `stream`; everything else is constant or behind a lock.
 final class IncomingPackets: PadTap, @unchecked Sendable {
@@ -14,43 +14,43 @@ final class IncomingPackets: PadTap, @unchecked Sendable {
         var segment: Segment?
         /// The timestamp of the last packet.
         var timestamp: UInt32?
-        /// How much later the frame is to be shown.
-        var shift: UInt64 = 0
         /// How the receiver turns the frames, in which the flip is included.
         var orientation = VideoOrientation.upright
-        /// When the frame was captured.
-        var captureTime: UInt64?
     }
 
     private let kind: StreamKind
     private let clockRate: Int64
     private let orientationID: UInt8?
-    private let element: Element
+    private let sink: Element
     private let sync: StreamSync
-    private let marks: Mutex<PacketMarks>
+    private let references: Mutex<TimeReferences>
     private let flip: Mutex<Flip>
+    private let currentShift = Atomic<UInt64>(0)
     private var stream = Stream()
 
     /// - Parameters:
     ///   - caps: The packets' format.
-    ///   - orientationID: The number of the header extension with the orientation; `nil` if there is none.
-    ///   - element: An element of the pipeline.
+    ///   - orientationID: The ID of the header extension with the orientation; `nil` if there is none.
+    ///   - sink: The sink that waits until the stream's media are due.
     init(
-        _ kind: StreamKind, _ caps: Caps, orientationID: UInt8?, in element: Element, sync: StreamSync,
+        _ kind: StreamKind, _ caps: Caps, orientationID: UInt8?, to sink: Element, sync: StreamSync,
         knowing details: OutgoingPackets.Details
     ) {
         (self.kind, self.orientationID) = (kind, orientationID)
-        (self.element, self.sync) = (element, sync)
+        (self.sink, self.sync) = (sink, sync)
         clockRate = Int64(caps[0]["clock-rate", as: Int32.self] ?? (kind.isSound ? 48_000 : 90_000))
-        marks = Mutex(PacketMarks())
+        references = Mutex(TimeReferences())
         flip = Mutex(details.flip)
         super.init()
         setDetails(details)
     }
 
+    /// How much later than they arrive the media are to be shown, in nanoseconds.
+    var shift: UInt64 { currentShift.load(ordering: .relaxed) }
+
     /// Takes what the sender has announced.
     func setDetails(_ details: OutgoingPackets.Details) {
-        if let mark = details.mark { marks.withLock { $0.set(mark) } }
+        if let reference = details.reference { references.withLock { $0.set(reference) } }
         flip.withLock { $0 = details.flip }
     }
 
@@ -60,83 +60,41 @@ final class IncomingPackets: PadTap, @unchecked Sendable {
     }
 
     override func received(_ buffer: inout PassingBuffer) -> FlowReturn {
-        guard let packet = RTPPacket(buffer.access, orientationID: orientationID) else { return .ok }
-        buffer.makeWritable()
+        guard let packet = RTPPacket(buffer.access, isSound: kind.isSound, orientationID: orientationID) else {
+            return .ok
+        }
         let isFirst = packet.timestamp != stream.timestamp
         stream.timestamp = packet.timestamp
-        if kind.isSound || packet.isMarked { marks.withLock { $0.add(packet) } }
-        if isFirst { begin(packet, buffer.access) }
-        if let time = buffer.access.presentationTimestamp {
-            buffer.access.presentationTimestamp = ClockTime(nanoseconds: time.nanoseconds + stream.shift)
-        }
-        if let captureTime = stream.captureTime, isFirst { buffer.access.setCaptureTime(unixNanoseconds: captureTime) }
+        if let end = packet.payloadEnd { references.withLock { $0.add(end, at: packet.timestamp) } }
+        if isFirst { begin(packet, &buffer) }
         if let orientation = packet.orientation { stream.orientation = orientation }
-        if packet.isMarked, !kind.isSound { addMetas(to: buffer.access) }
+        if packet.hasMarker, !kind.isSound { addOrientation(to: &buffer) }
         return .ok
     }
 
     /// Finds out when a frame was captured, and when it is to be shown.
-    private func begin(_ packet: RTPPacket, _ buffer: BufferAccess) {
-        let times = marks.withLock { $0.times(of: packet.timestamp, clockRate: clockRate) }
-        stream.captureTime = times?.captureTime
-        guard let times, let base = element.baseTime,
-            let time = stream.segment?.runningTime(of: buffer.presentationTimestamp)
-        else { return stream.shift = 0 }
-        stream.shift = sync.shift(
-            kind, delay: Int64(base.nanoseconds + time.nanoseconds) &- Int64(bitPattern: times.time))
+    private func begin(_ packet: RTPPacket, _ buffer: inout PassingBuffer) {
+        guard let times = references.withLock({ $0.times(of: packet.timestamp, clockRate: clockRate) }) else { return }
+        if let captureTime = times.captureTime {
+            buffer.makeWritable()
+            buffer.access.setCaptureTime(unixNanoseconds: captureTime)
+        }
+        guard let base = sink.baseTime,
+            let time = stream.segment?.runningTime(of: buffer.access.presentationTimestamp)
+        else { return }
+        let arrival = base.nanoseconds + time.nanoseconds
+        let new = sync.shift(kind, delay: Int64(arrival) &- Int64(bitPattern: times.time), at: arrival)
+        guard currentShift.exchange(new, ordering: .relaxed) != new else { return }
+        sink.configure("ts-offset", to: Int64(new))
     }
 
     /// Divides the orientation into the mirror mode's flip and the rest, as it was before it was sent.
-    private func addMetas(to buffer: BufferAccess) {
+    private func addOrientation(to buffer: inout PassingBuffer) {
         let flip = flip.withLock { $0 }
         guard stream.orientation != .upright || flip != .none else { return }
         let orientation = stream.orientation.followed(by: VideoOrientation(flip))
-        orientation.mark(buffer)
-        Flip.meta.set(flip.turned(by: orientation).rawValue, on: buffer)
-    }
-}
-
-/// The packets that a sender's mark may mean, and what the last mark that was found says.
-struct PacketMarks: Sendable {
-    private var recent: [(end: PayloadEnd, timestamp: UInt32)] = []
-    private var oldest = 0
-    /// A mark whose packet hasn't arrived.
-    private var awaited: PacketMark?
-    private var found: (mark: PacketMark, timestamp: UInt32)?
-
-    /// Enough for the packets that arrive while a mark is on its way: five seconds of sound.
-    private static let capacity = 256
-
-    mutating func add(_ packet: RTPPacket) {
-        guard let end = packet.payloadEnd else { return }
-        add(end, at: packet.timestamp)
-    }
-
-    mutating func add(_ end: PayloadEnd, at timestamp: UInt32) {
-        if recent.count < Self.capacity {
-            recent.append((end, timestamp))
-        } else {
-            recent[oldest] = (end, timestamp)
-            oldest = (oldest + 1) % Self.capacity
-        }
-        if let mark = awaited, mark.payloadEnd == end { (found, awaited) = ((mark, timestamp), nil) }
-    }
-
-    mutating func set(_ mark: PacketMark) {
-        guard mark != found?.mark else { return }
-        let matches = recent.filter { $0.end == mark.payloadEnd }
-        // Packets that are alike, such as those of silence, mean nothing.
-        guard matches.count <= 1 else { return }
-        awaited = matches.isEmpty ? mark : nil
-        if let match = matches.first { found = (mark, match.timestamp) }
-    }
-
-    /// When the media of a packet with this RTP timestamp were sent and captured; `nil` if it isn't known yet.
-    func times(of timestamp: UInt32, clockRate: Int64) -> (time: UInt64, captureTime: UInt64?)? {
-        guard let found else { return nil }
-        // RTP timestamps begin again at zero.
-        let ticks = Int64(Int32(bitPattern: timestamp &- found.timestamp))
-        let offset = UInt64(bitPattern: ticks * 1_000_000_000 / clockRate)
-        return (found.mark.time &+ offset, found.mark.captureTime.map { $0 &+ offset })
+        buffer.makeWritable()
+        orientation.mark(buffer.access)
+        Flip.meta.set(flip.turned(by: orientation).rawValue, on: buffer.access)
     }
 }

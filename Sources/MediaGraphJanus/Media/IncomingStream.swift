@@ -11,12 +11,14 @@ final class IncomingStream: AppSinkDelegate, @unchecked Sendable {
     private let sink: AppSink
     private let kind: StreamKind
     private let sync: StreamSync
-    /// Whether the user has announced that the stream is on, and whether readers have been told so.
+    /// Whether the stream's media may be shown, and whether readers have been told that it is on.
     private let status: Mutex<Status>
     private var hasBegun = false
 
     private struct Status {
-        var isAnnounced: Bool
+        /// False once the user has announced that the stream is off. True before the first announcement, which can take seconds
+        /// on a lossy network.
+        var isAllowed: Bool
         /// What the sender has announced of the packets.
         var details: OutgoingPackets.Details
         var packets: IncomingPackets?
@@ -24,14 +26,15 @@ final class IncomingStream: AppSinkDelegate, @unchecked Sendable {
         var isSilenced = false
     }
 
-    /// `state` is what the user has announced of the stream.
-    init?(_ stream: RoomStream, _ state: UserState.Stream, sync: StreamSync) {
+    /// `state` is what the user has announced of the stream; `nil` before that.
+    init?(_ stream: RoomStream, _ state: UserState.Stream?, sync: StreamSync) {
         guard let sink = AppSink() else { return nil }
         (self.stream, self.sink, self.sync) = (stream, sink, sync)
         kind = stream.key.kind
-        status = Mutex(Status(isAnnounced: state.isOn, details: state.details))
+        status = Mutex(Status(isAllowed: state?.isOn ?? true, details: state?.details ?? .init()))
         super.init()
-        sink.setSynchronized(false)
+        // Waits for media that arrive earlier than those of the feed's other streams.
+        sink.setSynchronized(true)
         sink.setPrerolls(false)
         sink.setKeepsLastSample(false)
     }
@@ -50,7 +53,7 @@ final class IncomingStream: AppSinkDelegate, @unchecked Sendable {
         for element in [sink, decoder] { element.syncState() }
         let packets = status.withLock { status in
             let packets = IncomingPackets(
-                kind, caps, orientationID: orientationID, in: sink, sync: sync, knowing: status.details)
+                kind, caps, orientationID: orientationID, to: sink, sync: sync, knowing: status.details)
             status.packets = packets
             return packets
         }
@@ -59,10 +62,9 @@ final class IncomingStream: AppSinkDelegate, @unchecked Sendable {
     }
 
     /// Records whether the user sends the stream. While the user doesn't, buffers are late ones, and are left out.
-    func setAnnounced(_ isOn: Bool) {
+    func setAllowed(_ isOn: Bool) {
         status.withLock { status in
-            status.isAnnounced = isOn
-            if !isOn { sync.remove(kind) }
+            status.isAllowed = isOn
             guard !isOn, status.isOn else { return }
             status.isOn = false
             _ = stream.setStatus(false)
@@ -80,7 +82,7 @@ final class IncomingStream: AppSinkDelegate, @unchecked Sendable {
 
     /// Writes nothing more to the stream.
     func silence() {
-        setAnnounced(false)
+        setAllowed(false)
         status.withLock { $0.isSilenced = true }
     }
 
@@ -95,26 +97,25 @@ final class IncomingStream: AppSinkDelegate, @unchecked Sendable {
             stream.begin()
         }
         stream.setCaps(caps)
-        let latency = sink.staticPad("sink")?.upstreamLatency()?.minimum ?? .zero
-        stream.setTiming(.machine(latency: latency))
+        stream.setTiming(.machine(latency: .milliseconds(Int(IncomingFeed.soundLatency))))
     }
 
     override func received(_ sample: borrowing Sample) -> FlowReturn {
         guard let buffer = sample.buffer, let time = sample.runningTime(of: buffer), let base = sink.baseTime else {
             return .ok
         }
-        let isShown = status.withLock { status in
-            guard status.isAnnounced, !status.isSilenced else { return false }
+        let shift = status.withLock { status -> UInt64? in
+            guard status.isAllowed, !status.isSilenced else { return nil }
             if !status.isOn {
                 status.isOn = true
                 _ = stream.setStatus(true)
             }
-            return true
+            return status.packets?.shift ?? 0
         }
-        guard isShown else { return .ok }
+        guard let shift else { return .ok }
         // The pipeline runs by the machine's clock, like the stream.
         let moved = buffer.alias
-        moved.access.presentationTimestamp = ClockTime(nanoseconds: base.nanoseconds + time.nanoseconds)
+        moved.access.presentationTimestamp = ClockTime(nanoseconds: base.nanoseconds + time.nanoseconds + shift)
         stream.send(moved.access)
         return .ok
     }

@@ -20,7 +20,7 @@ final class OutgoingFeed: Feed {
     ///   - user: The local user.
     ///   - kinds: What the user may send.
     ///   - hasDataChannel: Whether the feed also carries messages.
-    ///   - detailsChanged: Called on a streaming thread when the others should hear of ``details`` at once.
+    ///   - detailsChanged: Called on a streaming thread when receivers should hear of ``details`` at once.
     ///   - report: Called on any thread with problems of the elements.
     init(
         _ user: String, sending kinds: Set<StreamKind>, withDataChannel hasDataChannel: Bool, servers: ICEServers,
@@ -69,7 +69,7 @@ final class OutgoingFeed: Feed {
         }
     }
 
-    /// What the others have to know of the streams' packets.
+    /// What receivers need to know about the streams' packets.
     var details: [StreamKind: OutgoingPackets.Details] { streams.mapValues(\.details) }
 
     /// The streams' SSRCs.

@@ -14,7 +14,7 @@ final class OutgoingStream: Sendable {
     let ssrc: UInt32
 
     /// Adds the elements to a pipeline, and links them to the pad of an m-line. Throws `processingFailed` if an element is
-    /// missing. `detailsChanged` is called on a streaming thread when the others should hear of the details at once.
+    /// missing. `detailsChanged` is called on a streaming thread when receivers should hear of the details at once.
     init(
         _ key: StreamKey, _ format: MediaFormat, to pad: Pad, in pipeline: Pipeline, clock: TimerClock,
         detailsChanged: @escaping @Sendable () -> Void
@@ -43,7 +43,7 @@ final class OutgoingStream: Sendable {
         }
     }
 
-    /// What the others have to know of the stream's packets.
+    /// What receivers need to know about the stream's packets.
     var details: OutgoingPackets.Details { packets.details }
 
     /// Sets the highest resolution that a remote user wants; `nil` if nobody wants the stream. Call it from one thread.

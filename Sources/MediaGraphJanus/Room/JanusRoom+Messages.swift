@@ -70,7 +70,7 @@ extension JanusRoom {
         // Before the room, so that readers who hear of the stream get its frames.
         if owner(of: key.feed) == key.user, let feed = remote[key.feed]?.feed {
             feed.setDetails(stream.details, key.kind)
-            if stream.isOn != old.isOn { feed.setAnnounced(stream.isOn, key.kind) }
+            if stream.isOn != old.isOn { feed.setAllowed(stream.isOn, key.kind) }
         }
         for change in stream.changes(since: old) { shared.notify { $0.remoteStreamChanged(key, change) } }
     }

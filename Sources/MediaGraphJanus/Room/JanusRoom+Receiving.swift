@@ -36,14 +36,14 @@ extension JanusRoom {
     private func open(
         _ subscription: VideoRoom.Subscription, of user: String, _ sender: String, _ connectionID: UInt64
     ) throws(MediaGraphError) -> IncomingFeed {
-        let known = remote[sender]?.streams ?? [:]
+        let known = remote[sender]?.state?.streams ?? [:]
         let delegate = shared.delegate
         let feed: IncomingFeed
         do throws(MediaGraphError) {
             feed = try IncomingFeed(subscription, isShare: user == Self.shareFeed, servers: settings.ice) {
                 delegate.stream(StreamKey(user: sender, kind: $0))
             } state: { kind in
-                known[kind] ?? UserState.Stream()
+                known[kind.rawValue]
             } report: { [shared, inputs] problem in
                 switch problem {
                 case .warning(let text): shared.notify { $0.warn("\(sender): \(text)") }

@@ -14,12 +14,12 @@ extension JanusRoom {
     }
 
     private func measure(_ meter: inout NetworkMeter) async {
-        var readings: [NetworkStream: RTPStatistics] = [:]
+        var readings: [NetworkStream: NetworkMeter.Reading] = [:]
         for (name, user) in local {
             guard let feed = user.feed, let statistics = try? await feed.connection.statistics() else { continue }
             for (kind, ssrc) in feed.ssrcs {
                 let key = StreamKey(user: sender(of: name), kind: kind)
-                readings[NetworkStream(key: key, direction: .sent)] = statistics[ssrc]
+                readings[NetworkStream(key: key, direction: .sent)] = reading(ssrc, statistics)
             }
         }
         for (name, user) in remote {
@@ -28,11 +28,15 @@ extension JanusRoom {
             else { continue }
             for (kind, ssrc) in feed.ssrcs {
                 readings[NetworkStream(key: StreamKey(user: owner, kind: kind), direction: .received)] =
-                    statistics[ssrc]
+                    reading(ssrc, statistics)
             }
         }
-        let statistics = meter.measure(readings, at: thread.clock.now)
+        let statistics = meter.measure(readings)
         shared.network.withLock { $0 = statistics }
+    }
+
+    private func reading(_ ssrc: UInt32, _ statistics: [UInt32: RTPStatistics]) -> NetworkMeter.Reading? {
+        statistics[ssrc].map { NetworkMeter.Reading(ssrc: ssrc, counters: $0, time: thread.clock.now) }
     }
 }
 
@@ -44,25 +48,31 @@ struct NetworkStream: Sendable, Hashable {
 
 /// Computes rates from counters.
 struct NetworkMeter: Sendable {
-    private var last: [NetworkStream: RTPStatistics] = [:]
-    private var time: UInt64 = 0
+    /// What a connection has counted of a stream.
+    struct Reading: Sendable {
+        /// Distinguishes the stream's connections.
+        var ssrc: UInt32
+        var counters: RTPStatistics
+        /// In nanoseconds.
+        var time: UInt64
+    }
 
-    /// Returns the statistics since the last call. Streams that are new have none. `time` is in nanoseconds.
-    mutating func measure(
-        _ readings: [NetworkStream: RTPStatistics], at time: UInt64
-    ) -> [NetworkStream: NetworkStatistics] {
-        let seconds = Double(time - self.time) / 1_000_000_000
-        defer { (last, self.time) = (readings, time) }
-        // A program that only reads knows no round trip.
-        let roundTrip = readings.values.compactMap(\.roundTripTime).min()
+    private var last: [NetworkStream: Reading] = [:]
+
+    /// Returns the statistics since the last call. Streams on a new connection have none.
+    mutating func measure(_ readings: [NetworkStream: Reading]) -> [NetworkStream: NetworkStatistics] {
+        defer { last = readings }
+        // Only sent streams measure it. Received streams use the shortest of theirs.
+        let roundTrip = readings.values.compactMap(\.counters.roundTripTime).min()
         var statistics: [NetworkStream: NetworkStatistics] = [:]
-        for (stream, new) in readings {
-            // A connection that is new has counted less.
-            guard let old = last[stream], old.bytes <= new.bytes, old.packets <= new.packets else { continue }
+        for (stream, reading) in readings {
+            guard let before = last[stream], before.ssrc == reading.ssrc, before.time < reading.time else { continue }
+            let (old, new) = (before.counters, reading.counters)
+            let seconds = Double(reading.time - before.time) / 1_000_000_000
             let lost = Double(max(0, new.packetsLost - old.packetsLost))
-            let came = Double(new.packets - old.packets)
+            let came = Double(new.packets - min(old.packets, new.packets))
             statistics[stream] = NetworkStatistics(
-                bitsPerSecond: (8 * Double(new.bytes - old.bytes) / seconds).rounded(),
+                bitsPerSecond: (8 * Double(new.bytes - min(old.bytes, new.bytes)) / seconds).rounded(),
                 packetsLost: UInt64(max(0, new.packetsLost)),
                 packetLoss: new.fractionLost ?? (lost > 0 ? lost / (lost + came) : 0),
                 jitter: new.jitter.map { .seconds($0) },

@@ -22,7 +22,7 @@ actor JanusRoom {
         case client(JanusClient.Event)
         /// An event of a local user's feed.
         case sending(PeerConnection.Event, user: String, connectionID: UInt64)
-        /// The others should hear at once what a local user's feed sends.
+        /// Receivers should hear at once what a local user's feed sends.
         case detailsChanged(feed: String)
         /// An event of a remote user's feed.
         case receiving(PeerConnection.Event, user: String, connectionID: UInt64)

@@ -38,7 +38,7 @@ struct UserState: Sendable, Hashable, Codable {
         var isSpeaking = false
         var hasAlpha = false
         /// When one of the packets was sent; `nil` before the first.
-        var mark: PacketMark?
+        var reference: TimeReference?
         /// The raw value of the upright picture's ``Flip``; `nil` if it isn't flipped.
         var flip: Int32?
 
@@ -47,7 +47,7 @@ struct UserState: Sendable, Hashable, Codable {
             case isMuted = "muted"
             case isSpeaking = "speaking"
             case hasAlpha = "alpha"
-            case mark, flip
+            case reference, flip
         }
     }
 
@@ -90,10 +90,10 @@ struct UserCommand: Sendable, Hashable, Codable {
 }
 
 extension UserState.Stream {
-    /// What receivers have to know of the packets.
+    /// What receivers need to know about the packets.
     var details: OutgoingPackets.Details {
-        get { .init(mark: mark, flip: flip.flatMap(Flip.init) ?? .none) }
-        set { (mark, flip) = (newValue.mark, newValue.flip == .none ? nil : newValue.flip.rawValue) }
+        get { .init(reference: reference, flip: flip.flatMap(Flip.init) ?? .none) }
+        set { (reference, flip) = (newValue.reference, newValue.flip == .none ? nil : newValue.flip.rawValue) }
     }
 
     mutating func apply(_ change: StreamChange) {

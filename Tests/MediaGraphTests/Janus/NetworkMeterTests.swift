@@ -11,22 +11,27 @@ import Testing
         NetworkStream(key: StreamKey(user: user, kind: .camera), direction: direction)
     }
 
+    private static func reading(
+        _ counters: RTPStatistics, at second: UInt64, ssrc: UInt32 = 1
+    ) -> NetworkMeter.Reading {
+        NetworkMeter.Reading(ssrc: ssrc, counters: counters, time: second * 1_000_000_000)
+    }
+
     @Test("SE-12 a stream's rate and loss on the network are those since the last measurement")
     func rates() throws {
         let (sent, received) = (Self.stream("alice", .sent), Self.stream("bob", .received))
         var meter = NetworkMeter()
-        let first = meter.measure(
-            [
-                sent: RTPStatistics(bytes: 1000, packets: 10, fractionLost: 0.5),
-                received: RTPStatistics(bytes: 2000, packets: 20, packetsLost: 4),
-            ], at: 1_000_000_000)
+        let first = meter.measure([
+            sent: Self.reading(RTPStatistics(bytes: 1000, packets: 10, fractionLost: 0.5), at: 1),
+            received: Self.reading(RTPStatistics(bytes: 2000, packets: 20, packetsLost: 4), at: 2),
+        ])
         #expect(first == [:])
-        let second = meter.measure(
-            [
-                sent: RTPStatistics(
-                    bytes: 3000, packets: 30, packetsLost: 7, fractionLost: 0.25, roundTripTime: 0.040),
-                received: RTPStatistics(bytes: 2500, packets: 38, packetsLost: 6, jitter: 0.003),
-            ], at: 3_000_000_000)
+        let second = meter.measure([
+            sent: Self.reading(
+                RTPStatistics(bytes: 3000, packets: 30, packetsLost: 7, fractionLost: 0.25, roundTripTime: 0.040), at: 3
+            ),
+            received: Self.reading(RTPStatistics(bytes: 2500, packets: 38, packetsLost: 6, jitter: 0.003), at: 4),
+        ])
         #expect(
             second == [
                 sent: NetworkStatistics(
@@ -42,11 +47,13 @@ import Testing
     func restarts() {
         let stream = Self.stream("bob", .received)
         var meter = NetworkMeter()
-        _ = meter.measure([stream: RTPStatistics(bytes: 2000, packets: 20, packetsLost: 3)], at: 1_000_000_000)
-        #expect(meter.measure([stream: RTPStatistics(bytes: 100, packets: 1)], at: 2_000_000_000) == [:])
-        let next = meter.measure([stream: RTPStatistics(bytes: 225, packets: 2, packetsLost: -1)], at: 3_000_000_000)
-        #expect(next == [stream: NetworkStatistics(bitsPerSecond: 1000)])
-        #expect(meter.measure([:], at: 4_000_000_000) == [:])
+        _ = meter.measure([stream: Self.reading(RTPStatistics(bytes: 2000, packets: 20, packetsLost: 3), at: 1)])
+        // It may have counted more than the old connection.
+        let new = Self.reading(RTPStatistics(bytes: 5000, packets: 50), at: 2, ssrc: 2)
+        #expect(meter.measure([stream: new]) == [:])
+        let next = Self.reading(RTPStatistics(bytes: 5125, packets: 51, packetsLost: -1), at: 3, ssrc: 2)
+        #expect(meter.measure([stream: next]) == [stream: NetworkStatistics(bitsPerSecond: 1000)])
+        #expect(meter.measure([:]) == [:])
     }
 
     @Test("SE-12 a stream's numbers on the network are fields of its structure", arguments: [false, true])

@@ -12,7 +12,7 @@ import Testing
     func roundTrip() throws {
         var state = UserState(displayName: "Bøb 🎥", customData: "{}\n\"")
         state.streams = [
-            "camera": UserState.Stream(isOn: true, hasAlpha: true, mark: try Self.mark(), flip: 1),
+            "camera": UserState.Stream(isOn: true, hasAlpha: true, reference: try Self.reference(), flip: 1),
             "mic": UserState.Stream(isMuted: true),
         ]
         state.receivesFrom = ["alice"]
@@ -26,12 +26,12 @@ import Testing
         }
     }
 
-    private static func mark() throws -> PacketMark {
+    private static func reference() throws -> TimeReference {
         let text = #"{"payload-end":"000102030405060708090a0b0c0d0e0f","time":18446744073709551615}"#
-        return try JSONDecoder().decode(PacketMark.self, from: Data(text.utf8))
+        return try JSONDecoder().decode(TimeReference.self, from: Data(text.utf8))
     }
 
-    @Test("SE-7 a stream's state without a mark and a flip, as from an older program, is read")
+    @Test("SE-7 a stream's state without a time reference and a flip, as from an older program, is read")
     func older() throws {
         let text = """
             {"mediagraph":1,"state":{"customData":"","displayName":"","receivesFrom":[],"streams":{"camera":
@@ -40,9 +40,9 @@ import Testing
         let details = try #require(RoomMessage(text)?.state?.streams["camera"]?.details)
         #expect(details == OutgoingPackets.Details())
         var stream = UserState.Stream()
-        let mark = try Self.mark()
-        stream.details = .init(mark: mark, flip: .xy)
-        #expect(stream.flip == 3 && stream.details == .init(mark: mark, flip: .xy))
+        let reference = try Self.reference()
+        stream.details = .init(reference: reference, flip: .xy)
+        #expect(stream.flip == 3 && stream.details == .init(reference: reference, flip: .xy))
     }
 
     @Test("SE-11 the longest command fits into a message of a data channel, whatever is in it")

@@ -10,19 +10,20 @@ import Testing
     init() { GStreamerRuntime.initialize() }
 
     /// An RTP packet without extensions: version 2, marked, payload type 96, sequence number 1, and the SSRC 7.
-    private static func packet(timestamp: UInt32, payload: [UInt8], isMarked: Bool = true) -> [UInt8] {
+    private static func packet(timestamp: UInt32, payload: [UInt8], hasMarker: Bool = true) -> [UInt8] {
         let time = withUnsafeBytes(of: timestamp.bigEndian) { [UInt8]($0) }
-        return [0x80, (isMarked ? 0x80 : 0) | 96, 0, 1] + time + [0, 0, 0, 7] + payload
+        return [0x80, (hasMarker ? 0x80 : 0) | 96, 0, 1] + time + [0, 0, 0, 7] + payload
     }
 
     /// Reads a packet, to which an orientation is added first.
     private static func read(
-        _ packet: [UInt8], adding orientation: VideoOrientation? = nil, orientationID: UInt8? = nil
+        _ packet: [UInt8], isSound: Bool = false, adding orientation: VideoOrientation? = nil,
+        orientationID: UInt8? = nil
     ) -> RTPPacket? {
         packet.withUnsafeBytes { bytes -> RTPPacket? in
             guard let buffer = Buffer(copying: bytes) else { return nil }
             if let orientation, !buffer.access.addRTPExtension(orientation, id: 13) { return nil }
-            return RTPPacket(buffer.access, orientationID: orientationID)
+            return RTPPacket(buffer.access, isSound: isSound, orientationID: orientationID)
         }
     }
 
@@ -30,10 +31,13 @@ import Testing
     func reading() throws {
         let payload = [UInt8](1...40)
         let packet = try #require(Self.read(Self.packet(timestamp: 90_000, payload: payload)))
-        #expect(packet.timestamp == 90_000 && packet.isMarked && packet.orientation == nil)
+        #expect(packet.timestamp == 90_000 && packet.hasMarker && packet.orientation == nil)
         let other = try #require(
-            Self.read(Self.packet(timestamp: 1, payload: Array(payload.suffix(16)), isMarked: false)))
-        #expect(other.payloadEnd == packet.payloadEnd && other.payloadEnd != nil && !other.isMarked)
+            Self.read(Self.packet(timestamp: 1, payload: Array(payload.suffix(16)), hasMarker: false), isSound: true))
+        #expect(other.payloadEnd == packet.payloadEnd && other.payloadEnd != nil && !other.hasMarker)
+        // Only packets that end a frame are compared.
+        let inner = try #require(Self.read(Self.packet(timestamp: 1, payload: payload, hasMarker: false)))
+        #expect(inner.payloadEnd == nil)
         let short = try #require(Self.read(Self.packet(timestamp: 1, payload: [1, 2, 3])))
         #expect(short.payloadEnd == nil)
         #expect(Self.read([1, 2, 3]) == nil)
@@ -82,5 +86,7 @@ import Testing
             .answer, sdp: lines.filter { !$0.contains("extmap") }.map { $0 + "\r\n" }.joined())
         let extended = answer.adding(extension: VideoOrientation.extensionURI, ids)
         #expect(extended.extensionIDs(VideoOrientation.extensionURI) == [1: 13] && extended.type == .answer)
+        let again = extended.adding(extension: VideoOrientation.extensionURI, ids)
+        #expect(again.sdp.components(separatedBy: VideoOrientation.extensionURI).count == 2)
     }
 }

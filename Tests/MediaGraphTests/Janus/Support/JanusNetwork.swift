@@ -8,6 +8,9 @@ import Testing
 /// makes it. Janus never sends media over loopback.
 enum JanusNetwork {
     static let isAvailable = ProcessInfo.processInfo.environment["MEDIAGRAPH_NETWORK"] != nil
+    /// How many percent of the packets this network loses.
+    static let loss = Int(ProcessInfo.processInfo.environment["MEDIAGRAPH_NETWORK_LOSS"] ?? "") ?? 0
+    static let lossReason: Comment = "this network loses no packets; run: make test-network"
     static let reason: Comment = "media need a network of their own; run: make test-network"
 }
 
