@@ -9,7 +9,6 @@ import Synchronization
 final class IncomingStream: AppSinkDelegate, @unchecked Sendable {
     private let stream: RoomStream
     private let sink: AppSink
-    private let kind: StreamKind
     private let sync: StreamSync
     /// Whether the stream's media may be shown, and whether readers have been told that it is on.
     private let status: Mutex<Status>
@@ -30,7 +29,6 @@ final class IncomingStream: AppSinkDelegate, @unchecked Sendable {
     init?(_ stream: RoomStream, _ state: UserState.Stream?, sync: StreamSync) {
         guard let sink = AppSink() else { return nil }
         (self.stream, self.sink, self.sync) = (stream, sink, sync)
-        kind = stream.key.kind
         status = Mutex(Status(isAllowed: state?.isOn ?? true, details: state?.details ?? .init()))
         super.init()
         // Waits for media that arrive earlier than those of the feed's other streams.
@@ -53,7 +51,7 @@ final class IncomingStream: AppSinkDelegate, @unchecked Sendable {
         for element in [sink, decoder] { element.syncState() }
         let packets = status.withLock { status in
             let packets = IncomingPackets(
-                kind, caps, orientationID: orientationID, to: sink, sync: sync, knowing: status.details)
+                stream.key.kind, caps, orientationID: orientationID, to: sink, sync: sync, knowing: status.details)
             status.packets = packets
             return packets
         }

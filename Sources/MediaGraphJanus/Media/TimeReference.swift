@@ -1,3 +1,4 @@
+import DequeModule
 import WebRTC
 
 /// Says when the media in one packet of a stream were sent and captured, from which the others can be computed.
@@ -20,8 +21,7 @@ struct TimeReference: Sendable, Hashable, Codable {
 
 /// Matches a sender's time references with received packets, and computes the times of other packets.
 struct TimeReferences: Sendable {
-    private var recent: [(end: PayloadEnd, timestamp: UInt32)] = []
-    private var oldest = 0
+    private var recent = Deque<(end: PayloadEnd, timestamp: UInt32)>()
     /// A time reference whose packet hasn't arrived.
     private var awaited: TimeReference?
     private var found: (reference: TimeReference, timestamp: UInt32)?
@@ -30,12 +30,8 @@ struct TimeReferences: Sendable {
     static let capacity = 256
 
     mutating func add(_ end: PayloadEnd, at timestamp: UInt32) {
-        if recent.count < Self.capacity {
-            recent.append((end, timestamp))
-        } else {
-            recent[oldest] = (end, timestamp)
-            oldest = (oldest + 1) % Self.capacity
-        }
+        recent.append((end, timestamp))
+        if recent.count > Self.capacity { recent.removeFirst() }
         if let reference = awaited, reference.payloadEnd == end {
             (found, awaited) = ((reference, timestamp), nil)
         } else if found?.reference.payloadEnd == end {
