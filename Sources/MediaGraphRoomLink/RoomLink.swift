@@ -214,7 +214,7 @@ final class RoomLink: RoomTransport {
     /// Reports a refusal with `alreadyInUse` while another process has the name, and with `timeOut` if another process
     /// doesn't release the folder's lock.
     func join(
-        _ user: String, _ profile: UserProfile, sending _: Set<StreamKind>,
+        _ user: String, _ profile: UserProfile, sending _: SendSettings,
         _ report: @escaping @Sendable (JoinOutcome) -> Void
     ) {
         let isNew = state.withLock { state in
@@ -333,7 +333,8 @@ final class RoomLink: RoomTransport {
         }
     }
 
-    func setDemand(_ resolution: Resolution?, for key: StreamKey) {
+    func setDemand(_ demand: StreamDemand?, for key: StreamKey) {
+        let resolution = demand?.resolution
         state.withLock { state in
             guard let peer = state.remote[key.user]?.peer, state.reading[key] != resolution else { return }
             state.reading[key] = resolution

@@ -58,6 +58,12 @@ extension MediaSessionElement {
                 turn://USER:PASSWORD@HOST:PORT
                 """),
             .setting(
+                "video-encoder", of: Self.self, \.videoEncoder,
+                """
+                Elements that encode the user's raw video for transport=janus, as VP8 or H.264, such as "x264enc \
+                tune=zerolatency bitrate=1000". If empty, vp8enc. Video that arrives encoded in one of these is sent as it is
+                """),
+            .setting(
                 "join", of: Self.self, \.joins, changes: .always,
                 """
                 Whether to join the room when the graph runs. While false, only the previews of the user's own cameras \

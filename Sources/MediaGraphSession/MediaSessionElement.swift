@@ -70,6 +70,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
 
     private static let videoCaps = "\(BufferType.native.caps); \(BufferType.encoded.caps)"
     private static let soundCaps = "audio/x-raw"
+    /// A transport may also offer sound as it came.
+    private static let receivedSoundCaps = "audio/x-raw; audio/x-opus"
 
     override class var declaration: ElementDeclaration {
         ElementDeclaration(
@@ -85,7 +87,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
                 PadTemplate($0.inputPad, .sink, .request, caps: $0.isSound ? soundCaps : videoCaps)
             } + PublishChannel.allCases.map { PadTemplate($0.previewPad, .source, .request, caps: videoCaps) }
                 + StreamKind.allCases.map {
-                    PadTemplate("\($0.outputPrefix)%s", .source, .request, caps: $0.isSound ? soundCaps : videoCaps)
+                    PadTemplate(
+                        "\($0.outputPrefix)%s", .source, .request, caps: $0.isSound ? receivedSoundCaps : videoCaps)
                 },
             properties: properties, actions: actions, messages: SessionMessage.declarations,
             abiVersion: NodeDefinition.abiVersion)
@@ -244,9 +247,11 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
     /// Joins the room, and waits for its outcome. Called at any time between `open` and `close`, with the state lock
     /// held.
     private func join() throws(MediaGraphError) {
-        try transport.check(settings.current.transportSettings)
-        let kinds = Set(state.withLock { $0.inputs.map(\.publisher.kind) })
-        let membership = Membership(user: user, room: room, sending: kinds, owner: WeakElement(instance)) {
+        let current = settings.current
+        let sending = SendSettings(
+            Set(state.withLock { $0.inputs.map(\.publisher.kind) }), videoEncoder: current.videoEncoder)
+        try transport.check(current.transportSettings, sending)
+        let membership = Membership(user: user, room: room, sending: sending, owner: WeakElement(instance)) {
             [settings] in
             settings.current.profile
         }

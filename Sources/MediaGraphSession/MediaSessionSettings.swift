@@ -9,6 +9,7 @@ extension MediaSessionElement {
         var customData = ""
         var transport = RoomTransportKind.defaultName
         var transportSettings = RoomTransportSettings()
+        var videoEncoder = ""
         var joins = true
         var mirror = MirrorMode.previewOnly
         var auxMirror = MirrorMode.previewOnly

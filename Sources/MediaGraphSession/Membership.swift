@@ -6,7 +6,7 @@ import Synchronization
 final class Membership: RoomMember {
     let user: String
     let room: Room
-    let kinds: Set<StreamKind>
+    let sending: SendSettings
     private let owner: WeakElement
     private let ownProfile: @Sendable () -> UserProfile
     /// The profiles that have been posted, of the users whose presence has been posted and of this user. The room reports
@@ -17,11 +17,11 @@ final class Membership: RoomMember {
 
     /// Creates a membership. `profile` returns the user's current profile; it is called under a lock.
     init(
-        user: String, room: Room, sending kinds: Set<StreamKind>, owner: WeakElement,
+        user: String, room: Room, sending: SendSettings, owner: WeakElement,
         profile: @escaping @Sendable () -> UserProfile
     ) {
         self.user = user
-        self.kinds = kinds
+        self.sending = sending
         self.room = room
         self.owner = owner
         ownProfile = profile

@@ -136,8 +136,8 @@ final class Room: Sendable {
     /// Takes one step for a user, without a lock held.
     private func perform(_ step: RoomVisits.Step, of user: String) {
         switch step {
-        case .ask(let transport, let profile, let kinds, let visit):
-            transport.join(user, profile, sending: kinds) { [weak self] outcome in
+        case .ask(let transport, let profile, let settings, let visit):
+            transport.join(user, profile, sending: settings) { [weak self] outcome in
                 guard let self else { return }
                 state.withLock { $0.users[user]?.answered(outcome, visit: visit) }
                 proceed(user)
@@ -376,7 +376,7 @@ extension Room: RoomTransportDelegate {
         let transport = state.withLock { $0.users[key.user]?.member == nil ? $0.transport : nil }
         guard let transport else { return }
         switch request {
-        case .demand(let resolution): transport.setDemand(resolution, for: key)
+        case .demand(let demand): transport.setDemand(demand, for: key)
         case .keyFrame: transport.requestKeyFrame(key)
         }
     }

@@ -6,8 +6,7 @@ protocol RoomMember: AnyObject, Sendable {
     var user: String { get }
     /// What the user shows to the others now. Read with the room's lock held.
     var profile: UserProfile { get }
-    /// The streams that the user may send from the beginning.
-    var kinds: Set<StreamKind> { get }
+    var sending: SendSettings { get }
     /// Another user has joined, or was in the room before. May be called twice for one user.
     func joined(_ user: String, _ profile: UserProfile)
     /// Another user has left.

@@ -11,9 +11,11 @@ import Synchronization
 /// no more buffers.
 package final class RoomStream: Sendable {
     fileprivate struct State: Sendable {
-        var readers: [StreamReader] = []
+        var readers: [Reader] = []
         var isPublished = false
         var format: StreamFormat?
+        /// The format of the stream's other form, which a transport gets, and decodes to the first one; `nil` if there is none.
+        var encodedFormat: StreamFormat?
         var timing: StreamTiming?
         /// Why the stream isn't shown; readers warn of it.
         var refusal: String?
@@ -33,8 +35,16 @@ package final class RoomStream: Sendable {
         var hasWarned = false
         /// The number of buffers sent so far, by all publishers in turn.
         var count: UInt64 = 0
+        /// The same for buffers of the encoded form.
+        var encodedCount: UInt64 = 0
         /// The last frame of a share that isn't encoded and is on.
         var latest = LatestFrame()
+    }
+
+    fileprivate struct Reader: Sendable {
+        let reader: StreamReader
+        /// Whether it reads the encoded form, if there is one.
+        var prefersEncoded = false
     }
 
     /// A frame that is kept for readers that are added later. It is released outside of locks.
@@ -63,8 +73,8 @@ package final class RoomStream: Sendable {
 
     /// What the readers of a remote user's stream request.
     enum Request: Sendable {
-        /// The highest resolution that a reader wants; `nil` without readers.
-        case demand(Resolution?)
+        /// What the readers want; `nil` without readers.
+        case demand(StreamDemand?)
         /// A key frame.
         case keyFrame
     }
@@ -105,44 +115,87 @@ package final class RoomStream: Sendable {
     package func add(_ reader: StreamReader) {
         reader.join(self)
         state.withLock { state in
-            state.readers.append(reader)
+            let new = Reader(reader: reader, prefersEncoded: reader.prefersEncoded)
+            state.readers.append(new)
             if state.isExpected { reader.setExpected(true) }
             guard state.isPublished else { return }
             reader.signal(.begin)
-            if let format = state.format { reader.signal(.format(format)) }
+            if let format = state.readsEncoded(new) ? state.encodedFormat : state.format {
+                reader.signal(.format(format))
+            }
             if state.hasAlpha { reader.signal(.alpha(true)) }
             if let timing = state.timing { reader.signal(.timing(timing)) }
             if let refusal = state.refusal { reader.signal(.refused(refusal)) }
             if state.isOn { reader.signal(.status(true)) }
-            state.latest.offer(to: reader, state.timing)
+            if !state.readsEncoded(new) { state.latest.offer(to: reader, state.timing) }
         }
         demandChanged()
-        if isEncodedAndOn { requestKeyFrame() }
+        if mustWaitForKeyFrame(reader) { requestKeyFrame() }
     }
 
     /// Removes a reader, which gets no more buffers or signals.
     package func remove(_ reader: StreamReader) {
-        state.withLock { $0.readers.removeAll { $0 === reader } }
+        state.withLock { $0.readers.removeAll { $0.reader === reader } }
         reader.join(nil)
         demandChanged()
     }
 
     /// Queues a share's last frame for a reader that may have missed it, because nothing was linked to its pad.
-    package func offerLatest(to reader: StreamReader) { state.withLock { $0.latest.offer(to: reader, $0.timing) } }
+    package func offerLatest(to reader: StreamReader) {
+        state.withLock { state in
+            guard state.readers.contains(where: { $0.reader === reader && !state.readsEncoded($0) }) else { return }
+            state.latest.offer(to: reader, state.timing)
+        }
+    }
 
-    /// Whether a reader added now has to wait for a key frame.
-    private var isEncodedAndOn: Bool { state.withLock { $0.isOn && $0.format?.isEncoded == true } }
+    /// Gives a reader the stream's encoded form from now on, if there is one, or the decoded one again.
+    func setPrefersEncoded(_ prefersEncoded: Bool, _ reader: StreamReader) {
+        // Released without the lock.
+        var obsolete: [UnmanagedBuffer] = []
+        let hasChanged = state.withLock { state in
+            guard let index = state.readers.firstIndex(where: { $0.reader === reader }),
+                state.readers[index].prefersEncoded != prefersEncoded
+            else { return false }
+            state.readers[index].prefersEncoded = prefersEncoded
+            guard let encodedFormat = state.encodedFormat else { return true }
+            obsolete = reader.takeFrames()
+            if let format = prefersEncoded ? encodedFormat : state.format { reader.signal(.format(format)) }
+            if let timing = state.timing { reader.signal(.timing(timing)) }
+            return true
+        }
+        guard hasChanged else { return }
+        for frame in obsolete { _ = frame.take() }
+        demandChanged()
+        if hasEncodedReaders { requestKeyFrame() }
+    }
+
+    /// Whether a reader reads the encoded form.
+    package var hasEncodedReaders: Bool {
+        state.withLock { state in state.readers.contains { state.readsEncoded($0) } }
+    }
+
+    /// Whether a reader that is added now has to wait for a key frame.
+    private func mustWaitForKeyFrame(_ reader: StreamReader) -> Bool {
+        state.withLock { state in
+            let isOfEncodedForm = state.encodedFormat != nil && reader.prefersEncoded
+            return state.isOn && (isOfEncodedForm || state.format?.isEncoded == true)
+        }
+    }
 
     /// The number of buffers sent so far, by all publishers in turn.
     var bufferCount: UInt64 { state.withLock { $0.count } }
 
     /// The stream's format; `nil` while its user isn't in the room or hasn't sent anything.
-    var format: StreamFormat? { state.withLock { $0.format } }
+    package var format: StreamFormat? { state.withLock { $0.format } }
 
     /// Requests the demand anew, because readers were added or removed, or want another resolution.
     func demandChanged() {
         // Another process learns the demand of new readers when it is known, if others can be served until then.
-        demandTurn.withLock { _ in requested(.demand(knownDemand ?? demand)) }
+        demandTurn.withLock { _ in
+            let wantsDecoded = state.withLock { $0.readers.contains { !$0.prefersEncoded } }
+            requested(
+                .demand((knownDemand ?? demand).map { StreamDemand(resolution: $0, wantsDecoded: wantsDecoded) }))
+        }
         state.withLock { $0.publisher.publisher }?.demandChanged()
     }
 
@@ -157,11 +210,11 @@ package final class RoomStream: Sendable {
     }
 
     /// The resolution that is sufficient for all readers; `nil` if there are none. An unknown demand counts as native.
-    var demand: Resolution? { state.withLock { Resolution.greatest($0.readers.map { $0.demand ?? .native }) } }
+    var demand: Resolution? { state.withLock { Resolution.greatest($0.readers.map { $0.reader.demand ?? .native }) } }
 
     /// The resolution that is sufficient for the readers whose demand is known; `nil` if there are none. A reader's demand
     /// isn't known before it has the stream's format, so that a new reader doesn't make the sender change its size twice.
-    var knownDemand: Resolution? { state.withLock { Resolution.greatest($0.readers.compactMap(\.demand)) } }
+    var knownDemand: Resolution? { state.withLock { Resolution.greatest($0.readers.compactMap(\.reader.demand)) } }
 
     // MARK: The publisher
 
@@ -187,7 +240,11 @@ package final class RoomStream: Sendable {
         change { state in
             guard !isRemote || state.publisher.publisher == nil else { return nil }
             if state.isOn { state.tell(.status(false)) }
-            defer { state = State(readers: state.readers, isExpected: state.isExpected, count: state.count) }
+            defer {
+                state = State(
+                    readers: state.readers, isExpected: state.isExpected, count: state.count,
+                    encodedCount: state.encodedCount)
+            }
             return state.latest.replace()
         }
     }
@@ -197,18 +254,28 @@ package final class RoomStream: Sendable {
         state.withLock { state in
             guard state.isExpected != isExpected else { return }
             state.isExpected = isExpected
-            for reader in state.readers { reader.setExpected(isExpected) }
+            for reader in state.readers { reader.reader.setExpected(isExpected) }
         }
     }
 
     /// Sets the format of the buffers that follow.
     package func setCaps(_ caps: Caps) {
-        let format = StreamFormat(caps)
         change { state in
+            let format = StreamFormat(caps)
             state.format = format
             state.refusal = nil
-            state.tell(.format(format))
+            state.tell(.format(format), readersOfEncoded: false)
             return state.latest.replace()
+        }
+    }
+
+    /// Sets the format of the encoded buffers that follow, which the transport also decodes if a reader wants that. Readers
+    /// whose elements accept only encoded buffers get these.
+    package func setEncodedCaps(_ caps: Caps) {
+        state.withLock { state in
+            let format = StreamFormat(caps)
+            state.encodedFormat = format
+            state.tell(.format(format), readersOfEncoded: true)
         }
     }
 
@@ -234,7 +301,7 @@ package final class RoomStream: Sendable {
 
     /// Counts a buffer as dropped for every reader.
     package func countLoss() {
-        for reader in state.withLock({ $0.readers }) { reader.countLoss() }
+        for reader in state.withLock({ $0.readers }) { reader.reader.countLoss() }
     }
 
     /// Sets whether the stream is on. Returns whether that has changed.
@@ -258,7 +325,7 @@ package final class RoomStream: Sendable {
             state.isMuted = isMuted
             guard isMuted else { return nil }
             state.isCut = true
-            for reader in state.readers { reader.buffersWillBeMissing() }
+            for reader in state.readers { reader.reader.buffersWillBeMissing() }
             if state.isOn {
                 state.isOn = false
                 state.tell(.status(false))
@@ -291,19 +358,26 @@ package final class RoomStream: Sendable {
 
     /// Sends a buffer to every reader, by reference. Returns false, and leaves the buffer out, while the stream is muted.
     @discardableResult
-    package func send(_ buffer: BufferAccess) -> Bool {
+    package func send(_ buffer: BufferAccess) -> Bool { send(buffer, isEncodedForm: false) }
+
+    /// Sends a buffer of the encoded form to every reader of that form, by reference.
+    package func sendEncoded(_ buffer: BufferAccess) { _ = send(buffer, isEncodedForm: true) }
+
+    private func send(_ buffer: BufferAccess, isEncodedForm: Bool) -> Bool {
         var lost: [(StreamReader, UnmanagedBuffer)] = []
         var old: UnmanagedBuffer?
         let lacksKeyFrame = state.withLock { state -> Bool? in
             // Buffers that are left out have numbers too, so that readers notice the gap.
-            state.count += 1
+            let number = state.countBuffer(isEncodedForm)
             guard !state.isCut else { return nil }
             var lacksKeyFrame = false
             for reader in state.readers
-            where reader.offer(buffer, number: state.count, losing: { lost.append((reader, $0)) }) {
+            where state.readsEncoded(reader) == isEncodedForm
+                && reader.reader.offer(buffer, number: number, losing: { lost.append((reader.reader, $0)) })
+            {
                 lacksKeyFrame = true
             }
-            if key.kind == .share, state.format?.isEncoded == false {
+            if key.kind == .share, !isEncodedForm, state.format?.isEncoded == false {
                 old = state.latest.replace(with: buffer, state.count)
             }
             return lacksKeyFrame
@@ -317,7 +391,26 @@ package final class RoomStream: Sendable {
 
 extension RoomStream.State {
     fileprivate func tell(_ signal: StreamReader.Signal) {
-        for reader in readers { reader.signal(signal) }
+        for reader in readers { reader.reader.signal(signal) }
+    }
+
+    /// Tells the readers of the encoded form only, or all others.
+    fileprivate func tell(_ signal: StreamReader.Signal, readersOfEncoded: Bool) {
+        for reader in readers where readsEncoded(reader) == readersOfEncoded { reader.reader.signal(signal) }
+    }
+
+    fileprivate func readsEncoded(_ reader: RoomStream.Reader) -> Bool {
+        reader.prefersEncoded && encodedFormat != nil
+    }
+
+    /// Returns the number of a new buffer.
+    fileprivate mutating func countBuffer(_ isEncodedForm: Bool) -> UInt64 {
+        if isEncodedForm {
+            encodedCount += 1
+            return encodedCount
+        }
+        count += 1
+        return count
     }
 }
 

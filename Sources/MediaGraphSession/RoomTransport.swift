@@ -14,7 +14,8 @@ import Synchronization
 ///
 /// Receiving: hold the remote user's `RoomStream` while writing to it, in this order: `begin`, `setCaps`, `setTiming`,
 /// `setStatus(true)`, `send`, and `setAlpha` after `setCaps` when an alpha channel is turned on or off. Check input
-/// first; `refuse`, `refuseBuffer` and `countLoss` report what can't be shown. Announce with `remoteStreamChanged` what a
+/// first; `refuse`, `refuseBuffer` and `countLoss` report what can't be shown. A transport that decodes a stream also offers
+/// its encoded form with `setEncodedCaps` and `sendEncoded`, before `setCaps`. Announce with `remoteStreamChanged` what a
 /// remote user sends, what the user has muted, and what has an alpha channel, whether or not anybody here reads it. The
 /// room forgets this when the user leaves.
 ///
@@ -39,10 +40,8 @@ package protocol RoomTransport: AnyObject, Sendable {
     /// Called when a local user joins, after `start` has reported. Call `report` once, on any thread, also from within
     /// this method. Until then the user waits, and the room tells nobody about the user. From then on `remoteUsers`
     /// lists the users that the new one meets.
-    ///
-    /// `kinds` are the streams that the user may send from the beginning. Shares may be added later.
     func join(
-        _ user: String, _ profile: UserProfile, sending kinds: Set<StreamKind>,
+        _ user: String, _ profile: UserProfile, sending settings: SendSettings,
         _ report: @escaping @Sendable (JoinOutcome) -> Void)
     /// Called when a local user leaves. If `join` hasn't reported yet, cancels or undoes it; a report that is already
     /// on its way is ignored, and if that is a refusal, nothing is left to undo. The next `join` of the same user may
@@ -65,11 +64,10 @@ package protocol RoomTransport: AnyObject, Sendable {
 
     /// Called when a local user's stream has changed. For a user who joins muted, this is called after the join.
     func streamChanged(_ key: StreamKey, _ change: StreamChange)
-    /// Sets the highest resolution that a local reader of a remote user's stream wants; `nil` if the stream has no
-    /// readers. The room may call this before the remote user joins, and calls it again when the user joins. Calls for
+    /// Sets what the local readers of a remote user's stream want; `nil` if the stream has no readers. The room may call this before the remote user joins, and calls it again when the user joins. Calls for
     /// one stream never overlap, and the last one applies. Don't add or remove a reader of that stream from within this
     /// call.
-    func setDemand(_ resolution: Resolution?, for key: StreamKey)
+    func setDemand(_ demand: StreamDemand?, for key: StreamKey)
     /// Asks the sender of a remote user's stream for a key frame, before which local readers can show nothing.
     func requestKeyFrame(_ key: StreamKey)
 
@@ -139,7 +137,7 @@ package struct RoomTransportKind: Sendable {
     /// The clock of the time limits and intervals of the rooms on this transport.
     let clock: TimerClock
     /// Throws if the transport can't work with these settings. Called before a user joins.
-    let check: @Sendable (RoomTransportSettings) throws(MediaGraphError) -> Void
+    let check: @Sendable (RoomTransportSettings, SendSettings) throws(MediaGraphError) -> Void
     /// Makes the transport of the room of that name, without blocking. If this throws, the room is limited to this
     /// process.
     let make: Make
@@ -150,8 +148,8 @@ package struct RoomTransportKind: Sendable {
 
     package init(
         name: String, summary: String, remedy: String, clock: TimerClock = .system,
-        check: @escaping @Sendable (RoomTransportSettings) throws(MediaGraphError) -> Void = {
-            _ throws(MediaGraphError) in
+        check: @escaping @Sendable (RoomTransportSettings, SendSettings) throws(MediaGraphError) -> Void = {
+            _, _ throws(MediaGraphError) in
         },
         make: @escaping Make
     ) {

@@ -46,7 +46,7 @@ struct RoomVisits: Sendable {
 
     /// The next step for a user.
     enum Step: Sendable {
-        case ask(any RoomTransport, UserProfile, sending: Set<StreamKind>, visit: UInt64)
+        case ask(any RoomTransport, UserProfile, sending: SendSettings, visit: UInt64)
         case arrive(any RoomMember, hasMoved: Bool)
         case announce(MemberChange)
         case leave(wasJoined: Bool)
@@ -139,7 +139,7 @@ struct RoomVisits: Sendable {
             switch reach {
             case .everybody(let transport):
                 visits[0].phase = .asked(nil)
-                return .ask(transport, visit.profile, sending: visit.member.kinds, visit: visit.number)
+                return .ask(transport, visit.profile, sending: visit.member.sending, visit: visit.number)
             case .thisProcess:
                 visits[0].phase = .joined
                 return .arrive(visit.member, hasMoved: false)

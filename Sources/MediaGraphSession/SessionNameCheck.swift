@@ -12,7 +12,8 @@ struct SessionNameCheck: DescriptionCheck {
                 !(name == "user" && value.isEmpty), let expected = SessionName.requirement(violatedBy: value)
             else { return nil }
             return property.diagnostic("\"\(value)\" isn't a valid \(name) name", hint: "choose \(expected)")
-        } + longTexts(element) + unknownTransport(element) + invalidServer(element) + invalidVideoConfiguration(element)
+        } + longTexts(element) + unknownTransport(element) + invalidTransport(element)
+            + invalidVideoConfiguration(element)
             + silence(element)
     }
 
@@ -51,16 +52,20 @@ struct SessionNameCheck: DescriptionCheck {
         return [property.diagnostic("there is no transport \"\(name)\"", hint: "available transports: \(names)")]
     }
 
-    /// Finds a transport whose server is missing or isn't one.
-    private func invalidServer(_ element: DescribedElement) -> [Diagnostic] {
+    /// Finds a transport whose server is missing or isn't one, and a video encoder that the transport can't use.
+    private func invalidTransport(_ element: DescribedElement) -> [Diagnostic] {
         let server = element.property("server")
         guard let property = element.property("transport"), let name = property.value,
             let transport = RoomTransportKind.named(name), server == nil || server?.value != nil
         else { return [] }
         var settings = RoomTransportSettings()
         settings.server = server?.value ?? ""
-        do throws(MediaGraphError) { try transport.check(settings) } catch {
+        do throws(MediaGraphError) { try transport.check(settings, SendSettings()) } catch {
             return [(server ?? property).diagnostic("transport \"\(name)\": \(error)")]
+        }
+        guard let encoder = element.property("video-encoder"), let text = encoder.value else { return [] }
+        do throws(MediaGraphError) { try transport.check(settings, SendSettings(videoEncoder: text)) } catch {
+            return [encoder.diagnostic("transport \"\(name)\": \(error)")]
         }
         return []
     }

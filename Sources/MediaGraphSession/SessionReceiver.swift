@@ -9,7 +9,7 @@ import Synchronization
 /// `mediasession` makes this element; it has no factory. It keeps running while its user leaves and comes back, and
 /// never ends by itself. Frames are scaled down to the resolution that is sufficient for downstream.
 ///
-/// `@unchecked Sendable`: only the streaming thread uses `shown`, `isSilent` and `demand`; everything else is constant,
+/// `@unchecked Sendable`: only the streaming thread uses `shown`, `isSilent`, `hasAskedForForm` and `demand`; everything else is constant,
 /// atomic or behind a lock.
 final class SessionReceiver: PushSource, @unchecked Sendable {
     /// The stream as downstream knows it.
@@ -60,12 +60,15 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     private static let gapIntervalNanoseconds: UInt64 = 100_000_000
 
     private let reader = Mutex<StreamReader?>(nil)
+    /// Called with caps that downstream doesn't accept. If it returns true, there is no warning.
+    private let formatRefused = Mutex<(@Sendable (Caps) -> Bool)?>(nil)
     private let names = Mutex(Names(pad: "", sender: ""))
     private var shown = Shown()
     /// Whether nothing has arrived for `silenceBeforeGapsNanoseconds`.
     private var isSilent = false
     /// The running time from which on downstream wants a key frame, in nanoseconds; `.max` if it doesn't want one.
     private let keyFrameTime = Atomic<UInt64>(.max)
+    private var hasAskedForForm = false
     /// Incremented when the graph goes to PLAYING, which changes its base time.
     private let runs = Atomic<Int>(0)
     /// The sufficient resolution, from downstream's last answer to an ALLOCATION query.
@@ -88,12 +91,14 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
 
     /// Makes the source behind the session's pad for `key`; `nil` if GStreamer can't make the element.
     static func make(
-        _ key: OutputKey, session: String, clock: TimerClock = .system
+        _ key: OutputKey, session: String, clock: TimerClock = .system,
+        formatRefused: (@Sendable (Caps) -> Bool)? = nil
     ) -> (element: Element, reader: StreamReader)? {
         guard let element = try? ElementClass.make(SessionReceiver.self) else { return nil }
         let receiver = ElementClass.implementation(of: element.element, as: SessionReceiver.self)
         let reader = StreamReader(bound: key.bound, clock: clock)
         receiver.reader.withLock { $0 = reader }
+        receiver.formatRefused.withLock { $0 = formatRefused }
         receiver.names.withLock { $0 = Names(pad: "\(session).\(key.padName)", sender: key.sender, steady: key.steady) }
         return (element, reader)
     }
@@ -104,7 +109,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     }
 
     override func stop() -> Bool {
-        (shown, isSilent) = (Shown(), false)
+        (shown, isSilent, hasAskedForForm) = (Shown(), false, false)
         return true
     }
 
@@ -133,6 +138,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
 
     override func create(_ buffer: inout Buffer?) -> FlowReturn {
         guard let reader = reader.withLock({ $0 }) else { return .endOfStream }
+        if !hasAskedForForm { askForForm(reader) }
         while true {
             // GAP events are due every `gapInterval` while the stream is off or its sender hangs.
             let timeout = isSilent || !shown.isOn ? Self.gapIntervalNanoseconds : Self.silenceBeforeGapsNanoseconds
@@ -164,6 +170,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
                 tellDemand(reader)
                 if case .status(true) = signal { reader.requestLatest() }
             case .negotiate:
+                askForForm(reader)
                 showAnew()
                 tellDemand(reader)
                 if !shown.hasDelivered { reader.requestLatest() }
@@ -177,6 +184,12 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
             case .end: return .endOfStream
             }
         }
+    }
+
+    /// Reads the stream in the form that downstream takes: as a transport gets it, or decoded.
+    private func askForForm(_ reader: StreamReader) {
+        hasAskedForForm = true
+        reader.setPrefersEncoded(sourcePad.peerCaps().map(StreamFormat.mustBeEncoded) ?? false)
     }
 
     /// Requests a key frame if downstream wants one from this frame on, or still waits for one.
@@ -306,6 +319,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     private func warn(of format: StreamFormat, taken: Caps) {
         guard shown.refused !== format else { return }
         shown.refused = format
+        if formatRefused.withLock({ $0 })?(format.caps) == true { return }
         let names = names.withLock { $0 }
         let difference = FormatConflict.difference(
             format.caps, taken, "\(names.sender) sends", "the linked element accepts")

@@ -12,11 +12,17 @@ package final class StreamFormat: Sendable {
     package let caps: Caps
     package let isEncoded: Bool
     private let scalers = Mutex<[Resolution: WeakScaler]>([:])
-    static let encoded = BufferType.encoded.caps.constant
+    private static let raw = Caps("\(BufferType.native.caps); audio/x-raw(ANY)")!.constant
+    static let encoded = Caps("\(BufferType.encoded.caps); audio/x-opus")!.constant
 
     init(_ caps: Caps) {
         self.caps = caps
         isEncoded = caps.canIntersect(Self.encoded)
+    }
+
+    /// Whether an element that accepts these caps takes encoded media only.
+    static func mustBeEncoded(_ accepted: Caps) -> Bool {
+        accepted.canIntersect(encoded) && !accepted.canIntersect(raw)
     }
 
     /// Why readers can't show this format; `nil` if they can.

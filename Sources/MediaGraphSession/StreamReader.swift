@@ -9,45 +9,6 @@ import Synchronization
 /// Of an encoded stream, new frames are dropped until the next key frame, which then replaces the whole queue. Encoded
 /// frames before the reader's first key frame are skipped.
 package final class StreamReader: Sendable {
-    /// A change of the stream, in order with the buffers. If a reader is stuck, outdated signals are removed; no others
-    /// are lost.
-    package enum Signal: Sendable {
-        /// A user's stream begins, for the first time or again.
-        case begin
-        case format(StreamFormat)
-        case timing(StreamTiming)
-        /// The stream is on or off.
-        case status(Bool)
-        /// The frames that follow have an alpha channel, or no longer do.
-        case alpha(Bool)
-        /// The stream's buffers can't be shown, for this reason.
-        case refused(String)
-
-        /// Whether the signals in `later`, which follow without a frame in between, make this one irrelevant. After
-        /// `begin`, only the earlier status matters.
-        fileprivate func isOutdated(by later: [Signal]) -> Bool {
-            switch self {
-            case .begin: later.contains { if case .begin = $0 { true } else { false } }
-            case .format:
-                later.contains { if case .begin = $0 { true } else if case .format = $0 { true } else { false } }
-            case .timing:
-                later.contains { if case .begin = $0 { true } else if case .timing = $0 { true } else { false } }
-            case .alpha:
-                later.contains { if case .begin = $0 { true } else if case .alpha = $0 { true } else { false } }
-            case .refused:
-                later.contains { if case .begin = $0 { true } else if case .refused = $0 { true } else { false } }
-            case .status:
-                later.lazy.compactMap { signal -> Bool? in
-                    switch signal {
-                    case .status: true
-                    case .begin: false
-                    default: nil
-                    }
-                }.first ?? false
-            }
-        }
-    }
-
     /// The number of queued signals above which outdated ones are removed. Only a stuck reader has so many.
     private static let signalBound = 32
     /// The number of frames of an encoded stream that may wait. More than of a raw stream, because they are small, and
@@ -97,6 +58,7 @@ package final class StreamReader: Sendable {
         /// `nil` until downstream has been asked.
         var demand: Resolution?
         var stream = StreamReference()
+        var prefersEncoded = false
         var latency = Duration.zero
         var graphLatencyNanoseconds: UInt64 = 0
         var memoryNotice = MemoryNotice.none
@@ -321,6 +283,15 @@ package final class StreamReader: Sendable {
         }
     }
 
+    /// Removes what is queued, without counting it.
+    func takeFrames() -> [UnmanagedBuffer] {
+        monitor.withLock { state in
+            var frames: [UnmanagedBuffer] = []
+            state.queue.removeFrames { frames.append($0.buffer) }
+            return frames
+        }
+    }
+
     private func discard(_ body: (inout State) -> Void) {
         var lost: [UnmanagedBuffer] = []
         monitor.withLock { state in
@@ -365,6 +336,18 @@ package final class StreamReader: Sendable {
         }
         stream?.demandChanged()
     }
+
+    /// Reads the encoded form of the stream from now on, if there is one, or the decoded one again.
+    func setPrefersEncoded(_ prefersEncoded: Bool) {
+        let stream = monitor.withLock { state in
+            state.prefersEncoded = prefersEncoded
+            return state.stream.stream
+        }
+        stream?.setPrefersEncoded(prefersEncoded, self)
+    }
+
+    /// Whether this reader reads a stream's encoded form, if there is one.
+    var prefersEncoded: Bool { monitor.withLock { $0.prefersEncoded } }
 
     /// How long a reader of a share that wants the last frame waits for another one, in nanoseconds.
     private static let latestDelay: UInt64 = 100_000_000

@@ -8,9 +8,21 @@ package struct StreamSource: Sendable {
     /// Add it to a `RoomStream` while the stream is to be read.
     package let reader: StreamReader
 
-    /// Makes the element; `nil` if GStreamer can't. `name` names the transport in warnings.
-    package init?(_ key: StreamKey, for name: String, clock: TimerClock) {
-        guard let (element, reader) = SessionReceiver.make(.of(key), session: name, clock: clock) else { return nil }
+    /// Makes the element; `nil` if GStreamer can't.
+    ///
+    /// - Parameters:
+    ///   - key: The stream.
+    ///   - name: The transport's name, for warnings.
+    ///   - clock: The clock by which the stream stalls.
+    ///   - formatRefused: Called on the streaming thread with caps that the elements behind this one don't accept. If it returns
+    ///     false, the element posts a warning.
+    package init?(
+        _ key: StreamKey, for name: String, clock: TimerClock, formatRefused: @escaping @Sendable (Caps) -> Bool
+    ) {
+        guard
+            let (element, reader) = SessionReceiver.make(
+                .of(key), session: name, clock: clock, formatRefused: formatRefused)
+        else { return nil }
         (self.element, self.reader) = (element, reader)
     }
 }

@@ -13,8 +13,8 @@ open class PadTap: @unchecked Sendable {
 
     /// Called on the streaming thread for each buffer, before the pad's element receives it.
     ///
-    /// Returns `.ok` to let the buffer pass. Any other value drops it, and is the result of upstream's push. Returns
-    /// `.ok` by default.
+    /// Returns `.ok` to let the buffer pass, which is the default, and `.dropped` to drop it. Any other value drops it too, and
+    /// is the result of upstream's push.
     open func received(_ buffer: inout PassingBuffer) -> FlowReturn { .ok }
 
     /// Called for each event, before the pad's element receives it: on the streaming thread, or for flushes on the
@@ -72,7 +72,8 @@ open class PadTap: @unchecked Sendable {
         // With HANDLED, the probe owns the buffer and sets the flow return.
         gst_buffer_unref(buffer.raw)
         info.data = nil
-        info.ABI.abi.flow_ret = result.raw
+        // Most elements would stop at any other success.
+        info.ABI.abi.flow_ret = result == .dropped ? GST_FLOW_OK : result.raw
         return GST_PAD_PROBE_HANDLED
     }
 

@@ -31,6 +31,9 @@ public struct SessionTransport: Sendable, Hashable, ExpressibleByStringLiteral {
     /// The TURN server, which relays media if no direct connection works: `env:NAME` or `file:PATH` that contains
     /// `turn://USER:PASSWORD@HOST:PORT` (the property `turn-server`). Empty: none.
     public var turnServer = ""
+    /// The elements that encode raw video for `janus`, as VP8 or H.264, such as `x264enc tune=zerolatency bitrate=1000` (the
+    /// property `video-encoder`). Empty: `vp8enc`. Video that arrives encoded is sent as it is.
+    public var videoEncoder = ""
 
     /// Creates a transport of this name.
     public init(name: String) { self.name = name }
@@ -53,7 +56,7 @@ public struct SessionTransport: Sendable, Hashable, ExpressibleByStringLiteral {
         let properties = [
             ("transport", self == .room ? "" : name), ("server", server), ("room-pin", roomPIN), ("token", token),
             ("admin-key", adminKey), ("api-secret", apiSecret), ("stun-server", stunServer),
-            ("turn-server", turnServer),
+            ("turn-server", turnServer), ("video-encoder", videoEncoder),
         ]
         return properties.filter { !$0.1.isEmpty }.map { " \($0.0)=\(DescriptionText.inQuotes($0.1))" }.joined()
     }

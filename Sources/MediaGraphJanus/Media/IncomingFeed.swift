@@ -30,10 +30,12 @@ final class IncomingFeed: Feed {
     ///   - isShare: Whether it is a feed of a share, or else of cameras and a microphone. Others are left out.
     ///   - stream: Returns the stream to write to.
     ///   - state: Returns what the user has announced of a stream; `nil` before that.
+    ///   - decodes: Returns whether the stream is to be decoded.
     ///   - report: Called on any thread with problems of the elements.
     init(
         _ subscription: VideoRoom.Subscription, isShare: Bool, servers: ICEServers, stream: (StreamKind) -> RoomStream,
-        state: (StreamKind) -> UserState.Stream?, report: @escaping @Sendable (FeedProblem) -> Void
+        state: (StreamKind) -> UserState.Stream?, decodes: (StreamKind) -> Bool,
+        report: @escaping @Sendable (FeedProblem) -> Void
     ) throws(MediaGraphError) {
         pipeline = Pipeline()
         connection = try PeerConnection.make()
@@ -42,7 +44,9 @@ final class IncomingFeed: Feed {
         orientationIDs = subscription.offer.extensionIDs(VideoOrientation.extensionURI)
         var streams: [StreamKind: IncomingStream] = [:]
         let sync = StreamSync()
-        for kind in kinds.values { streams[kind] = IncomingStream(stream(kind), state(kind), sync: sync) }
+        for kind in kinds.values {
+            streams[kind] = IncomingStream(stream(kind), state(kind), decodes: decodes(kind), sync: sync)
+        }
         self.streams = streams
         connection.setServers(stun: servers.stun, turn: servers.turn)
         connection.setLatency(video: Self.videoLatency, sound: Self.soundLatency)
@@ -109,6 +113,11 @@ final class IncomingFeed: Feed {
 
     /// Records whether the user sends a stream.
     func setAllowed(_ isOn: Bool, _ kind: StreamKind) { streams[kind]?.setAllowed(isOn) }
+
+    /// Sets whether a stream is to be decoded.
+    func setDecodes(_ decodes: Bool, _ kind: StreamKind) {
+        if streams[kind]?.setDecodes(decodes) == true { requestKeyFrame(kind) }
+    }
 
     /// Records what the user has announced of a stream's packets.
     func setDetails(_ details: OutgoingPackets.Details, _ kind: StreamKind) { streams[kind]?.setDetails(details) }

@@ -19,12 +19,15 @@ final class OutgoingFeed: Feed {
     /// - Parameters:
     ///   - user: The local user.
     ///   - kinds: What the user may send.
+    ///   - format: Returns how a stream is sent.
     ///   - hasDataChannel: Whether the feed also carries messages.
-    ///   - detailsChanged: Called on a streaming thread when receivers should hear of ``details`` at once.
+    ///   - changed: Called on a streaming thread with changes of a stream.
     ///   - report: Called on any thread with problems of the elements.
     init(
-        _ user: String, sending kinds: Set<StreamKind>, withDataChannel hasDataChannel: Bool, servers: ICEServers,
-        clock: TimerClock, detailsChanged: @escaping @Sendable () -> Void,
+        _ user: String, sending kinds: Set<StreamKind>,
+        as format: (StreamKind) throws(MediaGraphError) -> MediaFormat, withDataChannel hasDataChannel: Bool,
+        servers: ICEServers, clock: TimerClock,
+        changed: @escaping @Sendable (StreamKind, OutgoingStream.Change) -> Void,
         report: @escaping @Sendable (FeedProblem) -> Void
     ) throws(MediaGraphError) {
         let pipeline = Pipeline()
@@ -38,7 +41,7 @@ final class OutgoingFeed: Feed {
         pipeline.setState(.ready)
         var streams: [StreamKind: OutgoingStream] = [:]
         for (mLine, kind) in self.kinds.enumerated() {
-            let format = MediaFormat(kind)
+            let format = try format(kind)
             guard let caps = format.caps,
                 let pad = connection.addMedia(caps, mLine: mLine)
             else {
@@ -46,7 +49,7 @@ final class OutgoingFeed: Feed {
             }
             streams[kind] = try OutgoingStream(
                 StreamKey(user: user, kind: kind), format, to: pad, in: pipeline, clock: clock,
-                detailsChanged: detailsChanged)
+                report: { changed(kind, $0) })
         }
         self.streams = streams
         if hasDataChannel { connection.addDataChannel(Self.dataChannelLabel) }

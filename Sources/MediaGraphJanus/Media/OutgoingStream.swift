@@ -3,8 +3,19 @@ import MediaGraphCore
 import MediaGraphSession
 import Synchronization
 
-/// Encodes one stream of a local user, while a remote user wants it, and feeds it into an m-line.
+/// Encodes one stream of a local user, while a remote user wants it, and feeds it into an m-line. A stream that arrives encoded
+/// is fed as it is.
 final class OutgoingStream: Sendable {
+    /// What happens to the stream.
+    enum Change: Sendable {
+        /// Receivers should hear of the details at once.
+        case details
+        /// It arrives in a format that needs another m-line.
+        case format
+        /// It arrives in a format that can't be sent.
+        case unsendable(Caps)
+    }
+
     private let reader: StreamReader
     /// What sends the stream, and the highest resolution that is wanted; `nil` while nobody wants it.
     private let state = Mutex<(stream: RoomStream, demand: Resolution)?>(nil)
@@ -14,22 +25,26 @@ final class OutgoingStream: Sendable {
     let ssrc: UInt32
 
     /// Adds the elements to a pipeline, and links them to the pad of an m-line. Throws `processingFailed` if an element is
-    /// missing. `detailsChanged` is called on a streaming thread when receivers should hear of the details at once.
+    /// missing. `report` is called on a streaming thread.
     init(
         _ key: StreamKey, _ format: MediaFormat, to pad: Pad, in pipeline: Pipeline, clock: TimerClock,
-        detailsChanged: @escaping @Sendable () -> Void
+        report: @escaping @Sendable (Change) -> Void
     ) throws(MediaGraphError) {
         let encoder: Element
-        do { encoder = try Element(parsing: format.encoder, inlet: "inlet", outlet: "outlet") } catch {
+        do { encoder = try Element(parsing: format.elements) } catch {
             throw .processingFailed(.init("\(key.user)'s \(key.kind.rawValue)", actual: "can't be encoded: \(error)"))
         }
-        guard let source = StreamSource(key, for: "janus", clock: clock),
-            let input = encoder.staticPad("sink"), let end = encoder.staticPad("src")
+        let source = StreamSource(key, for: "janus", clock: clock) { caps in
+            guard !format.takes(caps) else { return false }
+            report(MediaFormat.canSend(caps) ? .format : .unsendable(caps))
+            return true
+        }
+        guard let source, let input = encoder.staticPad("sink"), let end = encoder.staticPad("src")
         else {
             throw .processingFailed(.init("\(key.user)'s \(key.kind.rawValue)", actual: "its encoder can't be created"))
         }
         (reader, output, ssrc) = (source.reader, pad, format.ssrc)
-        packets = OutgoingPackets(isSound: key.kind.isSound, changed: detailsChanged)
+        packets = OutgoingPackets(isSound: key.kind.isSound) { report(.details) }
         packets.watch(input, pad, of: encoder)
         for element in [source.element, encoder] { pipeline.add(element) }
         guard source.element.link(to: encoder), end.link(to: pad) else {

@@ -39,11 +39,13 @@ final class JanusLink: RoomTransport {
     private static let farewellTimeLimit = Duration.seconds(1)
 
     func join(
-        _ user: String, _ profile: UserProfile, sending kinds: Set<StreamKind>,
+        _ user: String, _ profile: UserProfile, sending settings: SendSettings,
         _ report: @escaping @Sendable (JoinOutcome) -> Void
     ) {
         // A share is a feed of its own, which begins later.
-        room.inputs.yield(.join(user, profile, kinds.filter { !$0.isShare }, report))
+        var settings = settings
+        settings.kinds = settings.kinds.filter { !$0.isShare }
+        room.inputs.yield(.join(user, profile, settings, report))
     }
 
     func leave(_ user: String) { room.inputs.yield(.leave(user)) }
@@ -69,7 +71,7 @@ final class JanusLink: RoomTransport {
         room.inputs.yield(.command(command, from: user, to: recipient))
     }
 
-    func setDemand(_ resolution: Resolution?, for key: StreamKey) { room.inputs.yield(.demand(resolution, key)) }
+    func setDemand(_ demand: StreamDemand?, for key: StreamKey) { room.inputs.yield(.demand(demand, key)) }
 
     func requestKeyFrame(_ key: StreamKey) { room.inputs.yield(.keyFrame(key)) }
 

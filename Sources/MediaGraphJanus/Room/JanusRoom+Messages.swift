@@ -28,7 +28,7 @@ extension JanusRoom {
         }
         state.receivesFrom = remote.filter { $0.value.state != nil }.keys.sorted()
         // Each user sends it on behalf of the whole program, since any of them may leave.
-        for (key, resolution) in wants { state.wants[key.user, default: [:]][key.kind.rawValue] = resolution }
+        for (key, demand) in wants { state.wants[key.user, default: [:]][key.kind.rawValue] = demand.resolution }
         let text = RoomMessage(state: state).text
         Self.log.log(.debug, nil, "\(user) sends \(text)")
         _ = connection.send(text)

@@ -44,6 +44,8 @@ extension JanusRoom {
                 delegate.stream(StreamKey(user: sender, kind: $0))
             } state: { kind in
                 known[kind.rawValue]
+            } decodes: { kind in
+                decodes(StreamKey(user: sender, kind: kind))
             } report: { [shared, inputs] problem in
                 switch problem {
                 case .warning(let text): shared.notify { $0.warn("\(sender): \(text)") }
@@ -120,6 +122,9 @@ extension JanusRoom {
         case .state, .media, .channelClosed: break
         }
     }
+
+    /// Whether a local reader wants the stream decoded. True before there are readers, whose wish isn't known yet.
+    func decodes(_ key: StreamKey) -> Bool { wants[key]?.wantsDecoded ?? true }
 
     /// Tells the server which streams of a feed to send.
     func updateActiveStreams(of name: String) {

@@ -6,12 +6,12 @@ import WebRTC
 /// The local users and their feeds.
 extension JanusRoom {
     func join(
-        _ user: String, _ profile: UserProfile, _ kinds: Set<StreamKind>,
+        _ user: String, _ profile: UserProfile, _ sending: SendSettings,
         _ report: @escaping @Sendable (JoinOutcome) -> Void
     ) {
         if let failure { return report(.refused(failure)) }
         visitCount += 1
-        var visit = LocalUser(profile: profile, kinds: kinds, visit: visitCount, report: report)
+        var visit = LocalUser(profile: profile, sending: sending, visit: visitCount, report: report)
         visit.state.displayName = profile.displayName
         visit.state.customData = profile.customData
         local[user] = visit
@@ -28,10 +28,16 @@ extension JanusRoom {
 
     /// Discards a local user's handle and PeerConnection, so that the user can enter again.
     func discardConnection(of user: String) {
+        discardFeed(of: user)
+        local[user]?.publisher = nil
+    }
+
+    /// Discards a local user's PeerConnection.
+    private func discardFeed(of user: String) {
         if let feed = local[user]?.feed { end(feed) }
         local[user]?.feed = nil
         local[user]?.connectionID = 0
-        local[user]?.publisher = nil
+        local[user]?.isRepublishing = false
         local[user]?.isConnected = false
         local[user]?.hasChannel = false
         // They receive from the user again once they have subscribed to the next feed.
@@ -106,17 +112,22 @@ extension JanusRoom {
     }
 
     /// Offers a user's feed to the server.
-    private func publish(_ user: String) {
-        guard let publisher = local[user]?.publisher, let kinds = local[user]?.kinds else { return }
+    func publish(_ user: String) {
+        guard let publisher = local[user]?.publisher, let sending = local[user]?.sending else { return }
+        local[user]?.isRepublishing = false
         connectionCount += 1
         let connectionID = connectionCount
         let feed: OutgoingFeed
+        let sender = sender(of: user)
         do throws(MediaGraphError) {
             feed = try OutgoingFeed(
-                sender(of: user), sending: kinds, withDataChannel: user != Self.shareFeed, servers: settings.ice,
-                clock: thread.clock
-            ) { [inputs] in
-                inputs.yield(.detailsChanged(feed: user))
+                sender, sending: sending.kinds,
+                as: { [delegate = shared.delegate] (kind) throws(MediaGraphError) in
+                    let stream = delegate.stream(StreamKey(user: sender, kind: kind))
+                    return try MediaFormat(kind, stream.format?.caps, videoEncoder: sending.videoEncoder)
+                }, withDataChannel: user != Self.shareFeed, servers: settings.ice, clock: thread.clock
+            ) { [inputs] kind, change in
+                inputs.yield(.sendingChanged(kind, change, feed: user, connectionID: connectionID))
             } report: { [shared, inputs] problem in
                 switch problem {
                 case .warning(let text): shared.notify { $0.warn(text) }
@@ -145,6 +156,36 @@ extension JanusRoom {
             }
         }
     }
+
+    func handle(_ change: OutgoingStream.Change, of kind: StreamKind, feed user: String) {
+        switch change {
+        case .details: announce(sender(of: user))
+        case .format: republish(user)
+        case .unsendable(let caps):
+            let (label, remedy) = (label(of: user), "VP8, H.264 or raw video, for example with decodebin")
+            shared.notify { $0.warn("\(label) can't send \(caps) from \(kind.inputPad) through Janus; send \(remedy)") }
+        }
+    }
+
+    /// Sends a user's feed anew, because a stream needs another codec. An m-line can't change its own.
+    private func republish(_ user: String) {
+        guard let publisher = local[user]?.publisher else { return }
+        discardFeed(of: user)
+        // The server announces the end of the old connection, and then it is published.
+        local[user]?.isRepublishing = true
+        run { this in
+            do throws(MediaGraphError) { try await this.room.unpublish(publisher) } catch {
+                return this.publishingFailed(user, "\(error)")
+            }
+            try? await this.thread.sleep(for: Self.unpublishTimeLimit)
+            if this.local[user]?.publisher?.handle == publisher.handle, this.local[user]?.isRepublishing == true {
+                this.publishingFailed(user, "the server doesn't end the old connection")
+            }
+        }
+    }
+
+    /// How long the server may take to end a connection.
+    private static let unpublishTimeLimit = Duration.seconds(2)
 
     /// How long a PeerConnection may take to connect before another one is tried.
     static let connectTimeLimit = Duration.seconds(5)
@@ -214,7 +255,7 @@ extension JanusRoom {
         for (id, visit) in local where visit.isConnected {
             guard let feed = visit.feed else { continue }
             let user = sender(of: id)
-            for kind in visit.kinds {
+            for kind in visit.sending.kinds {
                 let wanted = remote.values.compactMap { $0.state?.wants[user]?[kind.rawValue] }
                 // Clients without MediaGraph, such as browsers, get every stream.
                 let hasOtherClients = remote.values.contains { $0.publishes && $0.feed != nil && !$0.usesMediaGraph }

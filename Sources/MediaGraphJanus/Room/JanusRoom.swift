@@ -10,20 +10,20 @@ import WebRTC
 actor JanusRoom {
     /// What the room, the server and the connections want of this actor.
     enum Input: Sendable {
-        case join(String, UserProfile, Set<StreamKind>, @Sendable (JoinOutcome) -> Void)
+        case join(String, UserProfile, SendSettings, @Sendable (JoinOutcome) -> Void)
         case leave(String)
         case profile(String, UserProfile)
         case stream(StreamKey, StreamChange)
         case command(SessionCommand, from: String, to: String?)
-        case demand(Resolution?, StreamKey)
+        case demand(StreamDemand?, StreamKey)
         case keyFrame(StreamKey)
         case beginShare(String)
         case endShare(UInt64)
         case client(JanusClient.Event)
         /// An event of a local user's feed.
         case sending(PeerConnection.Event, user: String, connectionID: UInt64)
-        /// Receivers should hear at once what a local user's feed sends.
-        case detailsChanged(feed: String)
+        /// A stream of a local user's feed has changed.
+        case sendingChanged(StreamKind, OutgoingStream.Change, feed: String, connectionID: UInt64)
         /// An event of a remote user's feed.
         case receiving(PeerConnection.Event, user: String, connectionID: UInt64)
         /// The elements of a local or remote user's feed have failed.
@@ -55,7 +55,7 @@ actor JanusRoom {
     var namesakes: [String: VideoRoomEvent.Participant] = [:]
     var remote: [String: RemoteUser] = [:]
     /// What local readers want of remote users' streams.
-    var wants: [StreamKey: Resolution] = [:]
+    var wants: [StreamKey: StreamDemand] = [:]
 
     static let log = DebugCategory("mediagraph-janus-room", "MediaGraph rooms: users and their feeds on a Janus server")
 
@@ -86,15 +86,16 @@ actor JanusRoom {
     private func handle(_ input: Input) {
         guard !hasStopped else { return }
         switch input {
-        case .join(let user, let profile, let kinds, let report): join(user, profile, kinds, report)
+        case .join(let user, let profile, let sending, let report): join(user, profile, sending, report)
         case .leave(let user): leave(user)
         case .profile(let user, let profile): profileChanged(user, profile)
         case .stream(let key, let change):
             local[key.user]?.state.streams[key.kind.rawValue, default: UserState.Stream()].apply(change)
             announce(key.user)
         case .command(let command, let user, let recipient): send(command, from: user, to: recipient)
-        case .demand(let resolution, let key):
-            wants[key] = resolution
+        case .demand(let demand, let key):
+            wants[key] = demand
+            if owner(of: key.feed) == key.user { remote[key.feed]?.feed?.setDecodes(decodes(key), key.kind) }
             updateActiveStreams(of: key.feed)
             announceAll()
         case .keyFrame(let key):
@@ -104,7 +105,8 @@ actor JanusRoom {
         case .client(let event): handle(event)
         case .sending(let event, let user, let connectionID):
             if local[user]?.connectionID == connectionID { handle(event, of: user) }
-        case .detailsChanged(let feed): announce(sender(of: feed))
+        case .sendingChanged(let kind, let change, let feed, let connectionID):
+            if local[feed]?.connectionID == connectionID { handle(change, of: kind, feed: feed) }
         case .receiving(let event, let user, let connectionID):
             if remote[user]?.connectionID == connectionID { handle(event, from: user) }
         case .failed(let feed, let connectionID, let reason):
@@ -173,6 +175,7 @@ actor JanusRoom {
         }
         if let event = message.event { self.handle(event, for: user) }
         if message.kind == .hangup {
+            if local[user]?.isRepublishing == true { return publish(user) }
             publishingFailed(user, "the server has closed the connection (\(message.reason ?? "no reason given"))")
         }
     }
@@ -224,7 +227,9 @@ actor JanusRoom {
             return shared.shareRequest.withLock { $0 = .refused(error) }
         }
         let visit = visitCount + 1
-        join(Self.shareFeed, UserProfile(displayName: user), [.share, .shareAudio]) { [shared] outcome in
+        let settings = SendSettings(
+            [.share, .shareAudio], videoEncoder: local[user]?.sending.videoEncoder ?? "")
+        join(Self.shareFeed, UserProfile(displayName: user), settings) { [shared] outcome in
             shared.shareRequest.withLock { share in
                 switch outcome {
                 case .joined: share = .granted(user, visit, isClaimed: false)

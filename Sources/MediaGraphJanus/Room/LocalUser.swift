@@ -5,7 +5,7 @@ import MediaGraphSession
 /// A user of this process in a ``JanusRoom``, or such a user's share. Only the room's thread uses it.
 struct LocalUser {
     let profile: UserProfile
-    let kinds: Set<StreamKind>
+    let sending: SendSettings
     /// Distinguishes this visit from earlier and later ones of the same name.
     let visit: UInt64
     /// Answers the room's request to join; `nil` after it has been called.
@@ -21,6 +21,8 @@ struct LocalUser {
     /// The number of the current PeerConnection, which distinguishes it from earlier and later ones; 0 without one.
     var connectionID: UInt64 = 0
     var feed: OutgoingFeed?
+    /// Whether the feed waits for the end of the previous one, which had other formats.
+    var isRepublishing = false
     /// Whether the PeerConnection is up.
     var isConnected = false
     /// Whether messages can be sent.

@@ -102,6 +102,12 @@ package struct VideoRoom: Sendable {
         return description
     }
 
+    /// Ends what a user sends, so that the user can publish again. The server announces with a hangup that it has ended the
+    /// connection.
+    package func unpublish(_ publisher: Publisher) async throws(MediaGraphError) {
+        try check(try await ask(.unpublish, publisher.handle))
+    }
+
     /// Asks for the media of a user who has published. Throws `noSuchUser` if the user doesn't send, or no longer.
     package func subscribe(to user: String) async throws(MediaGraphError) -> Subscription {
         let handle = try await attach()

@@ -9,6 +9,8 @@ package enum VideoRoomRequest: Sendable, Encodable {
     case configure(display: String)
     /// Sends the media of an offer, which the message carries. `descriptions` says what each m-line is, by its mid.
     case publish(descriptions: [String: String])
+    /// Ends what the user sends.
+    case unpublish
     /// Receives a user's media. Janus answers with an offer.
     case subscribe(room: String, user: String, pin: Secret?)
     /// Starts receiving, with the answer that the message carries.
@@ -44,6 +46,7 @@ package enum VideoRoomRequest: Sendable, Encodable {
             try body.encode(
                 descriptions.sorted { $0.key < $1.key }.map { ["mid": $0.key, "description": $0.value] },
                 forKey: .descriptions)
+        case .unpublish: try body.encode("unpublish", forKey: .request)
         case .subscribe(let room, let user, let pin):
             try body.encode("join", forKey: .request)
             try body.encode("subscriber", forKey: .ptype)

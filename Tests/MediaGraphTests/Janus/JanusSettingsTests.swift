@@ -1,6 +1,7 @@
 import Foundation
 import LocalSockets
 import MediaGraph
+import TestSupport
 import Testing
 
 @testable import MediaGraphJanus
@@ -32,6 +33,22 @@ import Testing
             error.map { "\($0)" }
                 == "server: expected a URL of a Janus server, such as http://192.168.1.2:8088/janus, "
                 + "https://example.com/janus or unix:/run/janus.sock, got \"\(text)\"")
+    }
+
+    @Test(
+        "NW-2 check finds a video-encoder that doesn't make VP8 or H.264, and accepts one that does",
+        arguments: [
+            ("x264enc tune=zerolatency", true), ("vp8enc", true), ("openh264enc ! h264parse", true),
+            ("nosuchenc", false),
+            ("jpegenc", false), ("identity", false), ("vp8enc ! fakesink", false), ("vp8enc nosuch=1", false),
+        ])
+    func videoEncoder(_ elements: String, isRight: Bool) throws {
+        try Nodes.register()
+        let found = try problems(
+            in: "mediasession transport=janus server=http://10.0.0.1:8088/janus video-encoder=\"\(elements)\"")
+        #expect(found.count == (isRight ? 0 : 1))
+        let expected = "video-encoder: expected elements that encode video as VP8 or H.264, such as"
+        #expect(found.allSatisfy { $0.contains(expected) && $0.contains("got \"\(elements)\"") }, "\(found)")
     }
 
     @Test(

@@ -168,7 +168,7 @@ import Testing
         let reader = StreamReader(bound: 2)
         reader.play()
         other.bobs.add(reader)
-        link.setDemand(other.bobs.demand, for: other.bobs.key)
+        link.setDemand(other.bobs.demand.map { StreamDemand(resolution: $0) }, for: other.bobs.key)
         #expect(
             waitUntil {
                 room.passSecond()

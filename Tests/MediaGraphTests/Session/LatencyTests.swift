@@ -185,7 +185,7 @@ import Testing
         reader.play()
         reader.setGraphLatency(.milliseconds(3000))
         second.bobs.add(reader)
-        late.setDemand(second.bobs.demand, for: second.bobs.key)
+        late.setDemand(second.bobs.demand.map { StreamDemand(resolution: $0) }, for: second.bobs.key)
         first.bobs.begin()
         first.bobs.setCaps(try #require(Caps("video/x-raw,format=I420,width=16,height=16,framerate=10/1")))
         first.bobs.setTiming(.machine(latency: .zero))

@@ -194,7 +194,7 @@ import Testing
         let reader = StreamReader(bound: 8)
         reader.play()
         room.bobs.add(reader)
-        link.setDemand(room.bobs.demand, for: Self.video)
+        link.setDemand(room.bobs.demand.map { StreamDemand(resolution: $0) }, for: Self.video)
         #expect(try await process.isRead(Self.video))
         process.begin(Self.video, Self.videoCaps)
         let furthest = time.now + ReceivedStream.furthestAhead

@@ -174,7 +174,7 @@ import Testing
         #expect(waitUntil { scene.time.looks > before + 10 })
         scene.link.leave("bob")
         let reports = Log<String>()
-        scene.link.join("bob", UserProfile(), sending: []) { outcome in
+        scene.link.join("bob", UserProfile(), sending: SendSettings()) { outcome in
             if case .joined = outcome { reports.add("joined") } else { reports.add("\(outcome)") }
         }
         held.withLock { $0 = nil }
@@ -253,11 +253,12 @@ import Testing
         let held = Mutex(try FileLock("\(base)/lock"))
         #expect(held.withLock { $0 } != nil)
         let reports = Log<String>()
-        link.join("alice", UserProfile(), sending: []) { _ in reports.add("first") }
+        link.join("alice", UserProfile(), sending: SendSettings()) { _ in reports.add("first") }
         link.leave("bob")
         link.leave("alice")
         // The same name again, while the first claim ends.
-        link.join("alice", UserProfile(), sending: []) { outcome in if case .joined = outcome { reports.add("second") }
+        link.join("alice", UserProfile(), sending: SendSettings()) { outcome in
+            if case .joined = outcome { reports.add("second") }
         }
         #expect(reports.all == [])
         held.withLock { $0 = nil }

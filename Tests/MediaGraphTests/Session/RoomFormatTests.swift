@@ -19,7 +19,7 @@ import Testing
         let reader = StreamReader(bound: 8)
         reader.play()
         second.bobs.add(reader)
-        late.setDemand(second.bobs.demand, for: second.bobs.key)
+        late.setDemand(second.bobs.demand.map { StreamDemand(resolution: $0) }, for: second.bobs.key)
         let caps = "video/x-vp8, streamheader=(buffer)< 4f565038 >, width=(int)64, height=(int)48"
         first.bobs.begin()
         first.bobs.setCaps(try #require(Caps(caps)))
@@ -69,10 +69,10 @@ import Testing
         for _ in 0..<3 {
             let reader = StreamReader(bound: 2)
             other.bobs.add(reader)
-            link.setDemand(other.bobs.demand, for: other.bobs.key)
+            link.setDemand(other.bobs.demand.map { StreamDemand(resolution: $0) }, for: other.bobs.key)
             #expect(try await eventually { sent.demand != nil && !warnings.all.isEmpty })
             other.bobs.remove(reader)
-            link.setDemand(other.bobs.demand, for: other.bobs.key)
+            link.setDemand(other.bobs.demand.map { StreamDemand(resolution: $0) }, for: other.bobs.key)
             #expect(try await eventually { sent.demand == nil })
         }
         link.stop()

@@ -50,7 +50,7 @@ import Testing
         }
         #expect(sent.demand == nil)
         for reader in readers { reader.play() }
-        func changed() { link.setDemand(other.bobs.demand, for: key) }
+        func changed() { link.setDemand(other.bobs.demand.map { StreamDemand(resolution: $0) }, for: key) }
         readers[0].setDemand(.p180)
         other.bobs.add(readers[0])
         changed()
@@ -145,7 +145,7 @@ import Testing
             })
         #expect(kept.allSatisfy { $0.1.count == 64 * 48 })
         others[0].bobs.remove(readers[0])
-        links[0].setDemand(others[0].bobs.demand, for: key)
+        links[0].setDemand(others[0].bobs.demand.map { StreamDemand(resolution: $0) }, for: key)
         let sent = Room.named(room, over: .roomLink).stream(key)
         var count = 0
         #expect(
@@ -231,7 +231,8 @@ import Testing
         for (index, reader) in readers.enumerated() {
             reader.play()
             others[index].bobs.add(reader)
-            links[index].setDemand(others[index].bobs.demand, for: others[index].bobs.key)
+            links[index].setDemand(
+                others[index].bobs.demand.map { StreamDemand(resolution: $0) }, for: others[index].bobs.key)
         }
         return (others, links, readers)
     }
@@ -243,7 +244,7 @@ import Testing
         let reader = StreamReader(bound: 8)
         reader.play()
         second.bobs.add(reader)
-        late.setDemand(second.bobs.demand, for: second.bobs.key)
+        late.setDemand(second.bobs.demand.map { StreamDemand(resolution: $0) }, for: second.bobs.key)
         first.bobs.begin()
         first.bobs.setCaps(try #require(Caps("video/x-vp8,width=64,height=48,framerate=30/1")))
         first.bobs.setTiming(.machine(latency: .zero))

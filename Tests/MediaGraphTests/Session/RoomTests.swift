@@ -216,6 +216,52 @@ import Testing
         #expect(lost == 3 + 9 + 4 + 1 + 9 + 6 + 1 + 1 + 9 + 12, "\(lost)")
     }
 
+    @Test("NW-2 readers of a stream that a transport decodes get it encoded or decoded, as each prefers")
+    func forms() throws {
+        let demands = Log<StreamDemand?>()
+        let stream = RoomStream(StreamKey(user: "bob", kind: .camera), room: "r") { request in
+            if case .demand(let demand) = request { demands.add(demand) }
+        }
+        let (taker, viewer) = (StreamReader(bound: 5), StreamReader(bound: 5))
+        taker.setPrefersEncoded(true)
+        for reader in [taker, viewer] {
+            reader.play()
+            stream.add(reader)
+        }
+        #expect(demands.all.map { $0?.wantsDecoded } == [false, true])
+        stream.begin()
+        stream.setEncodedCaps(Caps("video/x-vp8")!)
+        stream.setCaps(Caps("video/x-raw")!)
+        func send(_ size: Int, isPredicted: Bool = false) {
+            guard let buffer = Buffer(size: size) else { return }
+            if isPredicted { buffer.access.contentFlags = .max }
+            stream.sendEncoded(buffer.access)
+            guard let decoded = Buffer(size: size * 10) else { return }
+            stream.send(decoded.access)
+        }
+        send(1)
+        send(2, isPredicted: true)
+        #expect(drain(taker) == ["begin", "caps video/x-vp8", "1", "2"])
+        #expect(drain(viewer) == ["begin", "caps video/x-raw", "10", "20"])
+        // A reader that changes its mind needs a key frame.
+        viewer.setPrefersEncoded(true)
+        #expect(demands.all.last??.wantsDecoded == false)
+        send(3, isPredicted: true)
+        send(4)
+        #expect(drain(viewer) == ["caps video/x-vp8", "4"])
+        taker.setPrefersEncoded(false)
+        #expect(demands.all.last??.wantsDecoded == true)
+        send(5)
+        #expect(drain(taker) == ["caps video/x-raw", "50"])
+        // The preference matters only for a stream with both forms.
+        let plain = RoomStream(StreamKey(user: "eve", kind: .camera), room: "r")
+        stream.remove(viewer)
+        plain.add(viewer)
+        plain.begin()
+        plain.setCaps(Caps("video/x-raw")!)
+        #expect(drain(viewer) == ["begin", "caps video/x-raw"])
+    }
+
     @Test("SE-1 a reader that waited for its user and one that comes later get the same events in order")
     func begin() throws {
         let stream = RoomStream(StreamKey(user: "bob", kind: .camera), room: "r")

@@ -133,7 +133,7 @@ import Testing
     private final class SlowMember: RoomMember {
         let user = "alice"
         let profile = UserProfile()
-        let kinds: Set<StreamKind> = []
+        let sending = SendSettings()
         let events = Log<String>()
         private let react: @Sendable () -> Void
         init(_ react: @escaping @Sendable () -> Void) { self.react = react }

@@ -64,7 +64,7 @@ final class EchoTransport: RoomTransport {
     }
 
     func join(
-        _ user: String, _ profile: UserProfile, sending kinds: Set<StreamKind>,
+        _ user: String, _ profile: UserProfile, sending settings: SendSettings,
         _ report: @escaping @Sendable (JoinOutcome) -> Void
     ) {
         guard user != Self.user else { return report(.refused(.nameTaken(user, in: "the cave"))) }
@@ -133,10 +133,10 @@ final class EchoTransport: RoomTransport {
     /// The number of granted shares that still exist.
     var shareCount: Int { grants.all.count { $0.grant != nil } }
 
-    func setDemand(_ resolution: Resolution?, for key: StreamKey) {
+    func setDemand(_ demand: StreamDemand?, for key: StreamKey) {
         guard key == Self.echoed else { return calls.add("demand for \(key.user)") }
-        calls.add("demand \(resolution.map { "\($0.rawValue)" } ?? "none")")
-        if resolution == nil { stopForwarding() } else if isHere.load(ordering: .acquiring) { startForwarding() }
+        calls.add("demand \(demand.map { "\($0.resolution.rawValue)" } ?? "none")")
+        if demand == nil { stopForwarding() } else if isHere.load(ordering: .acquiring) { startForwarding() }
     }
 
     /// Makes echo leave.

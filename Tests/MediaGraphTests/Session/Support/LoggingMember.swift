@@ -7,7 +7,7 @@ import TestSupport
 /// A user of a room, who logs what the room reports.
 final class LoggingMember: RoomMember {
     let user: String
-    let kinds: Set<StreamKind> = []
+    let sending = SendSettings()
     let events = Log<String>()
     private let shown = Mutex(UserProfile())
     init(_ user: String) { self.user = user }

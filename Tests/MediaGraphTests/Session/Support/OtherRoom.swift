@@ -70,7 +70,7 @@ extension RoomLink {
     @discardableResult
     func claimed(_ user: String, _ profile: UserProfile = UserProfile()) throws(MediaGraphError) -> Bool {
         let outcome = BlockingMonitor<JoinOutcome?>(nil)
-        join(user, profile, sending: []) { result in outcome.withLock { $0 = result } }
+        join(user, profile, sending: SendSettings()) { result in outcome.withLock { $0 = result } }
         switch outcome.wait(timeout: .seconds(60), { $0 }) {
         case .joined(let hasMoved): return hasMoved
         case .refused(let error): throw error
