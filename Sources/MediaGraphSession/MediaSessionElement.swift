@@ -70,7 +70,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
 
     private static let videoCaps = "\(BufferType.native.caps); \(BufferType.encoded.caps)"
     private static let soundCaps = "audio/x-raw"
-    /// A transport may also offer sound as it came.
+    /// A transport may also offer sound as received.
     private static let receivedSoundCaps = "audio/x-raw; audio/x-opus"
 
     override class var declaration: ElementDeclaration {

@@ -4,7 +4,7 @@ import MediaGraphElements
 import Synchronization
 
 /// One user's stream of one kind. It exists whether or not the user is in the room. Readers can be added and removed at
-/// any time, and each gets every buffer by reference. A reader that is added later gets the stream's format, timing and
+/// any time, and each gets every buffer of the form that it reads, by reference. A reader that is added later gets the stream's format, timing and
 /// status, but no earlier buffers, except the last frame of a share, which may be the only one for a long time.
 ///
 /// One lock guards the stream. It is held while a buffer is put into the readers' queues, so that a removed reader gets
@@ -14,7 +14,7 @@ package final class RoomStream: Sendable {
         var readers: [Reader] = []
         var isPublished = false
         var format: StreamFormat?
-        /// The format of the stream's other form, which a transport gets, and decodes to the first one; `nil` if there is none.
+        /// The format of the encoded form that a transport receives and decodes; `nil` if there is none.
         var encodedFormat: StreamFormat?
         var timing: StreamTiming?
         /// Why the stream isn't shown; readers warn of it.
@@ -148,25 +148,27 @@ package final class RoomStream: Sendable {
         }
     }
 
-    /// Gives a reader the stream's encoded form from now on, if there is one, or the decoded one again.
-    func setPrefersEncoded(_ prefersEncoded: Bool, _ reader: StreamReader) {
+    /// Gives a reader the stream's encoded form from now on, if there is one, or the decoded one again. Returns whether the form
+    /// changes.
+    func setPrefersEncoded(_ prefersEncoded: Bool, _ reader: StreamReader) -> Bool {
         // Released without the lock.
         var obsolete: [UnmanagedBuffer] = []
-        let hasChanged = state.withLock { state in
+        let (hasChanged, changesForm) = state.withLock { state in
             guard let index = state.readers.firstIndex(where: { $0.reader === reader }),
                 state.readers[index].prefersEncoded != prefersEncoded
-            else { return false }
+            else { return (false, false) }
             state.readers[index].prefersEncoded = prefersEncoded
-            guard let encodedFormat = state.encodedFormat else { return true }
+            guard let encodedFormat = state.encodedFormat else { return (true, false) }
             obsolete = reader.takeFrames()
             if let format = prefersEncoded ? encodedFormat : state.format { reader.signal(.format(format)) }
             if let timing = state.timing { reader.signal(.timing(timing)) }
-            return true
+            return (true, true)
         }
-        guard hasChanged else { return }
+        guard hasChanged else { return false }
         for frame in obsolete { _ = frame.take() }
         demandChanged()
-        if hasEncodedReaders { requestKeyFrame() }
+        if prefersEncoded, changesForm { requestKeyFrame() }
+        return changesForm
     }
 
     /// Whether a reader reads the encoded form.
@@ -185,7 +187,8 @@ package final class RoomStream: Sendable {
     /// The number of buffers sent so far, by all publishers in turn.
     var bufferCount: UInt64 { state.withLock { $0.count } }
 
-    /// The stream's format; `nil` while its user isn't in the room or hasn't sent anything.
+    /// The stream's format, of the decoded form if there are two; `nil` while its user isn't in the room or hasn't sent
+    /// anything, and before a transport has decoded anything.
     package var format: StreamFormat? { state.withLock { $0.format } }
 
     /// Requests the demand anew, because readers were added or removed, or want another resolution.
@@ -227,7 +230,7 @@ package final class RoomStream: Sendable {
     package func begin(_ publisher: StreamPublisher? = nil) {
         change { state in
             (state.isPublished, state.isOn, state.hasAlpha, state.refusal) = (true, false, false, nil)
-            (state.isMuted, state.isCut) = (false, false)
+            (state.isMuted, state.isCut, state.encodedFormat) = (false, false, nil)
             (state.publisher.publisher, state.hasWarned) = (publisher, false)
             state.tell(.begin)
             return state.latest.replace()
@@ -379,6 +382,9 @@ package final class RoomStream: Sendable {
             }
             if key.kind == .share, !isEncodedForm, state.format?.isEncoded == false {
                 old = state.latest.replace(with: buffer, state.count)
+            } else if isEncodedForm, state.readers.allSatisfy(\.prefersEncoded) {
+                // Newer frames aren't decoded.
+                old = state.latest.replace()
             }
             return lacksKeyFrame
         }

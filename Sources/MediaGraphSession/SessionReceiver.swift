@@ -170,8 +170,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
                 tellDemand(reader)
                 if case .status(true) = signal { reader.requestLatest() }
             case .negotiate:
-                askForForm(reader)
-                showAnew()
+                if !askForForm(reader) { showAnew() }
                 tellDemand(reader)
                 if !shown.hasDelivered { reader.requestLatest() }
             case .memoryFull: warnOfLatency()
@@ -186,10 +185,12 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         }
     }
 
-    /// Reads the stream in the form that downstream takes: as a transport gets it, or decoded.
-    private func askForForm(_ reader: StreamReader) {
+    /// Reads the stream in the form that downstream takes: as a transport receives it, or decoded. Returns whether that
+    /// changes the form; then its format follows.
+    @discardableResult
+    private func askForForm(_ reader: StreamReader) -> Bool {
         hasAskedForForm = true
-        reader.setPrefersEncoded(sourcePad.peerCaps().map(StreamFormat.mustBeEncoded) ?? false)
+        return reader.setPrefersEncoded(sourcePad.peerCaps().map(StreamFormat.mustBeEncoded) ?? false)
     }
 
     /// Requests a key frame if downstream wants one from this frame on, or still waits for one.
@@ -423,6 +424,8 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     /// Sends a GAP event, so that time advances downstream although nothing arrives.
     private func bridgeSilence() {
         isSilent = true
+        // A parser has no caps before the first frame, and yet forwards the segment when a GAP event comes.
+        guard shown.format?.isEncoded != true || shown.hasDelivered else { return }
         guard let segment = shown.segment, capsHaveArrived, let now = element.currentRunningTime,
             let timestamp = segment.timestamp(at: now)
         else { return }

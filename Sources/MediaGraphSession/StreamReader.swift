@@ -337,13 +337,15 @@ package final class StreamReader: Sendable {
         stream?.demandChanged()
     }
 
-    /// Reads the encoded form of the stream from now on, if there is one, or the decoded one again.
-    func setPrefersEncoded(_ prefersEncoded: Bool) {
+    /// Reads the encoded form of the stream from now on, if there is one, or the decoded one again. Returns whether the form
+    /// changes; then its format follows.
+    @discardableResult
+    func setPrefersEncoded(_ prefersEncoded: Bool) -> Bool {
         let stream = monitor.withLock { state in
             state.prefersEncoded = prefersEncoded
             return state.stream.stream
         }
-        stream?.setPrefersEncoded(prefersEncoded, self)
+        return stream?.setPrefersEncoded(prefersEncoded, self) ?? false
     }
 
     /// Whether this reader reads a stream's encoded form, if there is one.

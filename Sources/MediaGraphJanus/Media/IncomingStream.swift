@@ -3,7 +3,7 @@ import MediaGraphCore
 import MediaGraphSession
 import Synchronization
 
-/// Writes a remote user's media to a `RoomStream`, as they come, and decoded while a reader wants that.
+/// Writes a remote user's media to a `RoomStream`, as received, and decoded while a reader wants that.
 ///
 /// `@unchecked Sendable`: only the streaming thread uses `hasBegun`; everything else is constant or behind a lock.
 final class IncomingStream: AppSinkDelegate, @unchecked Sendable {
@@ -160,8 +160,10 @@ final class IncomingStream: AppSinkDelegate, @unchecked Sendable {
 
         override func received(_ buffer: inout PassingBuffer) -> FlowReturn {
             if let delay = owner.admit(), owner.stream.hasEncodedReaders { send(buffer.access, delay) }
-            lacksKeyFrame =
-                !owner.decodes.load(ordering: .relaxed) || lacksKeyFrame && !buffer.access.isKeyframe
+            let decodes = owner.decodes.load(ordering: .relaxed)
+            lacksKeyFrame = !decodes || lacksKeyFrame && !buffer.access.isKeyframe
+            // The request at the beginning may be lost. This one is limited to one a second.
+            if decodes, lacksKeyFrame { owner.stream.requestKeyFrame() }
             return lacksKeyFrame ? .dropped : .ok
         }
 

@@ -23,7 +23,7 @@ enum MediaCodec: String, Sendable {
     // MARK: Sending
 
     /// The element in front of the payloader. For H.264, it gives each key frame its parameter sets, for receivers that begin
-    /// later. The payloader would do that for each slice, so that receivers take the slices for frames.
+    /// later. The payloader would do that for each slice, and receivers would take the slices for frames.
     var parser: String? { self == .h264 ? "h264parse config-interval=-1" : nil }
 
     /// The element that makes RTP packets of encoded media.

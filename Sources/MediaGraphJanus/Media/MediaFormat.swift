@@ -19,7 +19,8 @@ struct MediaFormat: Sendable {
     ///   - caps: The stream's caps; `nil` if nothing has arrived yet.
     ///   - videoEncoder: The elements that encode raw video; if empty, the default ones.
     init(_ kind: StreamKind, _ caps: Caps?, videoEncoder: String) throws(MediaGraphError) {
-        if let codec = caps.flatMap(MediaCodec.init(encoded:)), codec.isSound == kind.isSound {
+        // Sessions accept only raw sound.
+        if let codec = caps.flatMap(MediaCodec.init(encoded:)), !codec.isSound, !kind.isSound {
             self.init(codec, encoder: nil)
         } else if kind.isSound {
             self.init(
@@ -37,7 +38,7 @@ struct MediaFormat: Sendable {
         }
     }
 
-    /// Encoders may choose formats that few receivers can decode, such as 4:4:4, so they get no others than these.
+    /// Encoders may choose formats that few receivers can decode, such as 4:4:4, so they get only these.
     private static let inlet = "videoconvert ! video/x-raw,format=(string){I420,NV12} ! "
 
     /// Returns what elements encode video as. Throws `invalidParameter` if they don't, or as something that can't be sent.

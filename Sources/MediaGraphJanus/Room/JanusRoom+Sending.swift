@@ -37,7 +37,7 @@ extension JanusRoom {
         if let feed = local[user]?.feed { end(feed) }
         local[user]?.feed = nil
         local[user]?.connectionID = 0
-        local[user]?.isRepublishing = false
+        local[user]?.replaced = nil
         local[user]?.isConnected = false
         local[user]?.hasChannel = false
         // They receive from the user again once they have subscribed to the next feed.
@@ -114,7 +114,7 @@ extension JanusRoom {
     /// Offers a user's feed to the server.
     func publish(_ user: String) {
         guard let publisher = local[user]?.publisher, let sending = local[user]?.sending else { return }
-        local[user]?.isRepublishing = false
+        local[user]?.replaced = nil
         connectionCount += 1
         let connectionID = connectionCount
         let feed: OutgoingFeed
@@ -169,17 +169,19 @@ extension JanusRoom {
 
     /// Sends a user's feed anew, because a stream needs another codec. An m-line can't change its own.
     private func republish(_ user: String) {
-        guard let publisher = local[user]?.publisher else { return }
+        guard let publisher = local[user]?.publisher, let old = local[user]?.connectionID else { return }
         discardFeed(of: user)
-        // The server announces the end of the old connection, and then it is published.
-        local[user]?.isRepublishing = true
+        // The server announces the end of the old connection, and then the next one is published.
+        local[user]?.replaced = old
         run { this in
+            // The server may already have seen the end of the connection, and then refuses; its announcement counts.
             do throws(MediaGraphError) { try await this.room.unpublish(publisher) } catch {
-                return this.publishingFailed(user, "\(error)")
+                Self.log.log(.info, nil, "unpublishing \(user): \(error)")
             }
             try? await this.thread.sleep(for: Self.unpublishTimeLimit)
-            if this.local[user]?.publisher?.handle == publisher.handle, this.local[user]?.isRepublishing == true {
-                this.publishingFailed(user, "the server doesn't end the old connection")
+            if this.local[user]?.replaced == old {
+                let limit = Int(Self.unpublishTimeLimit.seconds)
+                this.publishingFailed(user, "the server didn't end the old connection within \(limit) s")
             }
         }
     }

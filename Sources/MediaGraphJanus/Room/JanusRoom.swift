@@ -175,7 +175,7 @@ actor JanusRoom {
         }
         if let event = message.event { self.handle(event, for: user) }
         if message.kind == .hangup {
-            if local[user]?.isRepublishing == true { return publish(user) }
+            if local[user]?.replaced != nil { return publish(user) }
             publishingFailed(user, "the server has closed the connection (\(message.reason ?? "no reason given"))")
         }
     }

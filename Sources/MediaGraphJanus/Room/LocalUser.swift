@@ -21,8 +21,9 @@ struct LocalUser {
     /// The number of the current PeerConnection, which distinguishes it from earlier and later ones; 0 without one.
     var connectionID: UInt64 = 0
     var feed: OutgoingFeed?
-    /// Whether the feed waits for the end of the previous one, which had other formats.
-    var isRepublishing = false
+    /// The number of the PeerConnection that has to end on the server before the next feed, with other formats, is published;
+    /// `nil` if none has to.
+    var replaced: UInt64?
     /// Whether the PeerConnection is up.
     var isConnected = false
     /// Whether messages can be sent.
