@@ -10,7 +10,7 @@ import Testing
 @testable import MediaGraphSession
 
 /// Tests what video is encoded as on its way through a real Janus server.
-@Suite(.enabled(if: JanusNetwork.isAvailable, JanusNetwork.reason), .timeLimit(.minutes(5)))
+@Suite(.serialized, .enabled(if: JanusNetwork.isAvailable, JanusNetwork.reason), .timeLimit(.minutes(5)))
 struct JanusCodecTests {
     init() throws { try Nodes.register() }
 
@@ -19,7 +19,7 @@ struct JanusCodecTests {
         try Graph(
             """
             mediasession name=call transport=janus server=\(server) room=lobby user=alice \(options) \
-            videosource handler=counter options="width=640,height=360" ! \(tail) call.camera
+            videosource handler=counter options="width=320,height=180" ! \(tail) call.camera
             """)
     }
 
@@ -41,8 +41,8 @@ struct JanusCodecTests {
     @Test(
         "NW-2 encoded video crosses a Janus room as it is, and each reader gets it encoded or decoded, as it wants",
         arguments: [
-            "vp8enc deadline=1 target-bitrate=800000",
-            "x264enc tune=zerolatency bitrate=800 ! video/x-h264,stream-format=byte-stream",
+            "vp8enc deadline=1 target-bitrate=400000",
+            "x264enc tune=zerolatency bitrate=400 ! video/x-h264,stream-format=byte-stream",
         ])
     func encoded(encoder: String) async throws {
         let isH264 = encoder.hasPrefix("x264enc")
@@ -90,7 +90,7 @@ struct JanusCodecTests {
     func videoEncoder() async throws {
         let server = try await JanusProcess()
         defer { server.stop() }
-        let alice = try alice(server.socket, "video-encoder=\"x264enc tune=zerolatency bitrate=800\"")
+        let alice = try alice(server.socket, "video-encoder=\"x264enc tune=zerolatency bitrate=400\"")
         let bob = try Graph(
             """
             mediasession name=call transport=janus server=\(server.http) room=lobby user=bob \
@@ -103,7 +103,7 @@ struct JanusCodecTests {
         #expect(try await eventually { received.all.count >= 30 })
         #expect(received.all.first == true)
         let caps = try bob.element("sink").staticPad("sink")?.currentCaps
-        #expect(caps?[0]["height", as: Int32.self] == 360)
+        #expect(caps?[0]["height", as: Int32.self] == 180)
         await alice.stop()
         await bob.stop()
     }
